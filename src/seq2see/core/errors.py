@@ -1,0 +1,39 @@
+"""Everything that can go wrong for a user, as one sentence: what must be how; got what; what to do.
+
+Seq2SeeError
+├── ConfigError        a key or value in a config file or on the command line
+├── DataError          a data file: names the file and, where there is one, the line
+├── TokenError         text that cannot be turned into tokens or back
+├── CheckpointError    a run folder: missing, damaged, or of another run
+└── SearchError        decoding options that make no sense
+"""
+
+from pathlib import Path
+
+
+class Seq2SeeError(Exception):
+    """A mistake we can explain; the command line prints it as one line and exits with 2."""
+
+
+class ConfigError(Seq2SeeError):
+    """A configuration that cannot be used."""
+
+
+class DataError(Seq2SeeError):
+    """A data file that cannot be used."""
+
+    def __init__(self, message: str, *, file: Path | str | None = None, line: int | None = None) -> None:
+        place = "" if file is None else f"{file}: " if line is None else f"{file}, line {line}: "
+        super().__init__(place + message)
+
+
+class TokenError(Seq2SeeError):
+    """Text or tokens that do not fit the tokenizer."""
+
+
+class CheckpointError(Seq2SeeError):
+    """A run folder that cannot be read or written."""
+
+
+class SearchError(Seq2SeeError):
+    """Search options that make no sense."""

@@ -1,0 +1,62 @@
+"""The attention of one output, as a value that can be drawn, saved and compared."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from seq2see.core.token import Token
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The weights one `Attend` of the model used: for each head, target position and source position."""
+
+    name: str  # the path of the Attend inside the model, such as decoder.reader.attend
+    weights: Float32[np.ndarray, "h t s"]
+
+
+@dataclass(frozen=True)
+class AttentionTrace:
+    """What the model looked at while it wrote one output."""
+
+    source: str
+    target: str
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    maps: tuple[AttentionMap, ...]
+
+    @property
+    def weights(self) -> Float32[np.ndarray, "t s"]:
+        """The weights of the last map, averaged over its heads."""
+        return np.asarray(self.maps[-1].weights.mean(axis=0), dtype=np.float32)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The payload of every view and of the JSON file; weights keep full float32 precision."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "source_tokens": [asdict(token) for token in self.source_tokens],
+            "target_tokens": [asdict(token) for token in self.target_tokens],
+            "maps": [{"name": m.name, "weights": m.weights.tolist()} for m in self.maps],
+        }
+
+    def to_json(self) -> str:
+        """The same payload as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def plot(self) -> "Figure":
+        """A matplotlib figure of the alignment; save it with `.savefig(...)`."""
+        from seq2see.inspect.picture import draw_heatmap
+
+        return draw_heatmap(self)
+
+    def _repr_html_(self) -> str:
+        from seq2see.inspect.page import embed_trace
+
+        return embed_trace(self)
