@@ -16,7 +16,11 @@ class Seq2SeeError(Exception):
 
 
 class ConfigError(Seq2SeeError):
-    """A configuration that cannot be used."""
+    """A configuration that cannot be used; `path` leads to the key, so that a loader can add file and line."""
+
+    def __init__(self, message: str, *, path: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class DataError(Seq2SeeError):

@@ -1,0 +1,17 @@
+"""What an encoder leaves behind for whoever reads it."""
+
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Encoded positions of a batch of sources; mask is True where a position may be attended to."""
+
+    states: Float[Tensor, "b s d"]
+    mask: Bool[Tensor, "b s"]
+    summary: Float[Tensor, "b d"] | None = None  # one vector for the whole source
+    # final state of a recurrent encoder, a tuple (hidden,) or (hidden, cell) for each layer: what Sutskever hands over
+    carry: tuple[tuple[Float[Tensor, "b c"], ...], ...] | None = None

@@ -1,0 +1,55 @@
+"""Tracing: every `Attend` of a model shows its weights to whoever looks, also those of a plug-in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seq2see.core.errors import Seq2SeeError
+
+_active: ContextVar["Trace | None"] = ContextVar("seq2see_trace", default=None)
+
+
+class Trace:
+    """The weights seen so far, by the name of the Attend inside the model; gradients flow through them."""
+
+    def __init__(self, model: nn.Module) -> None:
+        self._names = {module: name or type(module).__name__ for name, module in model.named_modules()}
+        self._pieces: dict[str, list[Tensor]] = {}
+
+    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"]) -> None:
+        """Keep the weights of one call; a decoder that steps calls once for each step."""
+        self._pieces.setdefault(self._names.get(module, type(module).__name__), []).append(weights)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The Attends that were used, in the order of their first use."""
+        return tuple(self._pieces)
+
+    def weights(self, name: str) -> Float[Tensor, "b h t s"]:
+        """All weights of one Attend, joined over time."""
+        return torch.cat(self._pieces[name], dim=2)
+
+
+def active_trace() -> Trace | None:
+    """The trace that is looking right now, if any."""
+    return _active.get()
+
+
+@contextmanager
+def tracing(model: nn.Module) -> Iterator[Trace]:
+    """Look at every attention of `model` inside the block; a model that shows none is an error, not an empty map."""
+    trace = Trace(model)
+    token = _active.set(trace)
+    try:
+        yield trace
+    finally:
+        _active.reset(token)
+    if not trace.names:
+        raise Seq2SeeError(
+            f"{type(model).__name__} attended to nothing while it was traced: the model has no attention "
+            "(it reads only a summary of its source), so there is no map to show."
+        )

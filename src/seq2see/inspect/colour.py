@@ -1,0 +1,20 @@
+"""The colours of a weight: one blue ramp for light grounds and one for dark grounds, the same in every view."""
+
+from collections.abc import Sequence
+
+# Nine stops a ramp, with equal steps of CIE lightness, so that twice the weight looks twice as strong.
+LIGHT = ("#f1f7fb", "#bbdff8", "#8bc4f2", "#62a9e8", "#448cd7", "#3270be", "#28559f", "#213d7c", "#182657")
+DARK = ("#1f2632", "#273c5b", "#2b5482", "#2e6ea6", "#398ac4", "#53a6da", "#79c1ea", "#a8dcf5", "#dcf5ff")
+
+
+def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
+    """The colour of a weight between 0 and 1 as `#rrggbb`; weights outside are clipped, NaN counts as 0."""
+    place = (min(max(weight, 0.0), 1.0) if weight == weight else 0.0) * (len(stops) - 1)
+    left = min(int(place), len(stops) - 2)
+    share = place - left
+    pairs = zip(_split_channels(stops[left]), _split_channels(stops[left + 1]), strict=True)
+    return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in pairs)
+
+
+def _split_channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

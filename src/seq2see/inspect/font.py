@@ -1,0 +1,62 @@
+"""Fonts for whatever script the tokens are in, from those this computer has."""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager
+from matplotlib.ft2font import FT2Font
+
+
+@dataclass(frozen=True)
+class Fonts:
+    """Font families in the order of preference, and the characters that none of them can draw."""
+
+    families: tuple[str, ...]
+    missing: frozenset[str]
+
+    def spell(self, text: str) -> str:
+        """The text with code points such as U+4E2D in place of characters nobody can draw, three at most."""
+        if not self.missing & set(text):
+            return text
+        parts = "".join(_spell_code(char) if char in self.missing else char for char in text).split()
+        return " ".join(parts[:3]) + (" …" if len(parts) > 3 else "")
+
+
+def choose_fonts(text: str, *, base: str) -> Fonts:
+    """The base family and, for each character it lacks, the first installed font that has it."""
+    families, missing = [base], set(text) - _list_characters(findfont(FontProperties(family=base)))
+    for entry in _order_fonts() if missing else ():
+        found = missing & _list_characters(entry.fname)
+        if found:
+            families.append(entry.name)
+            missing -= found
+    return Fonts(tuple(dict.fromkeys(families)), frozenset(missing))
+
+
+def list_missing(fonts: Fonts) -> list[str]:
+    """The code points that cannot be drawn, in order; joiners and selectors have no shape to miss."""
+    return [_spell_code(char).strip() for char in sorted(fonts.missing) if _spell_code(char)]
+
+
+def _spell_code(char: str) -> str:
+    invisible = unicodedata.category(char) == "Cf" or "VARIATION SELECTOR" in unicodedata.name(char, "")
+    return "" if invisible else f" U+{ord(char):04X} "
+
+
+def _order_fonts() -> Iterable[FontEntry]:
+    """Upright regular fonts only, sans serif first: a fallback should not stand out."""
+    regular = [e for e in fontManager.ttflist if e.style == "normal" and e.weight in (400, "normal", "regular")]
+    drawn = [e for e in regular if not e.name.startswith("Last Resort")]  # it has a box for every character
+    return sorted(drawn, key=lambda entry: ("Sans" not in entry.name, entry.name, entry.fname))
+
+
+@cache
+def _list_characters(path: str) -> frozenset[str]:
+    """What a font can draw as outlines; colour bitmap fonts cannot be drawn at all."""
+    try:
+        font = FT2Font(path)
+    except (OSError, RuntimeError):
+        return frozenset()
+    return frozenset(map(chr, font.get_charmap())) if font.scalable else frozenset()

@@ -1,0 +1,176 @@
+"""A picture of a trace for papers and slides: PNG or SVG."""
+
+import io
+import math
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.token import Token
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.colour import LIGHT
+from seq2see.inspect.file import replace_file
+from seq2see.inspect.font import Fonts, choose_fonts, list_missing
+from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
+from seq2see.inspect.panel import Panel, explain_nothing, list_panels
+
+LETTERS = 20  # a longer label is cut
+LARGEST = 28.0  # inches; a longer side shrinks its cells instead
+SMALLEST = 4.5  # points; smaller labels cannot be read
+MUTED = "#5b6675"
+SCALE = Normalize(0.0, 1.0)  # always the whole range: stretching it would make weak attention look strong
+
+
+def draw_heatmap(trace: AttentionTrace) -> Figure:
+    """Draw each map of the trace as one panel, source tokens along the top and target tokens down the side."""
+    nothing = explain_nothing(trace)
+    if nothing:
+        return _draw_sentence(nothing)
+    panels, fonts = list_panels(trace), _choose_fonts(trace)
+    columns = math.ceil(math.sqrt(len(panels)))
+    cell = _measure_cell(trace, panels=len(panels))
+    figure = Figure(figsize=_measure_figure(trace, panels=len(panels), cell=cell, fonts=fonts), layout="constrained")
+    grid = figure.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
+    for axes, panel in zip(grid, panels, strict=False):
+        _draw_panel(axes, panel, trace=trace, fonts=fonts, size=min(11.0, cell * 36))
+    for axes in grid[len(panels) :]:
+        axes.set_axis_off()
+    _draw_scale(figure, list(grid))
+    _draw_footnote(figure, fonts)
+    return figure
+
+
+def save_picture(trace: AttentionTrace, path: Path | str) -> Path:
+    """Draw the trace into a .png or .svg file."""
+    path = Path(path)
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in ("png", "svg"):
+        raise Seq2SeeError(f"The picture's name must end in .png or .svg, but is {path.name}; rename it.")
+    buffer = io.BytesIO()
+    # without a date the same trace gives the same file
+    metadata = {"Date": None} if kind == "svg" else None
+    draw_heatmap(trace).savefig(buffer, format=kind, dpi=160, metadata=metadata, facecolor="white")
+    return replace_file(path, buffer.getvalue())
+
+
+def _draw_sentence(sentence: str) -> Figure:
+    figure = Figure(figsize=(5.0, 1.2))
+    figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED)
+    return figure
+
+
+def _choose_fonts(trace: AttentionTrace) -> Fonts:
+    tokens = (*trace.source_tokens, *trace.target_tokens)
+    base = "DejaVu Sans Mono" if are_characters(tokens) else "DejaVu Sans"
+    text = "".join(show_text(token.text) for token in tokens) + "".join(each.name for each in trace.maps)
+    return choose_fonts(text + "…", base=base)
+
+
+def _measure_cell(trace: AttentionTrace, *, panels: int) -> float:
+    """The side of one cell in inches, smaller when there are many tokens."""
+    tokens = (*trace.source_tokens, *trace.target_tokens)
+    wanted = 0.27 if are_characters(tokens) else 0.33
+    longest = max(len(trace.source_tokens), len(trace.target_tokens)) * math.ceil(math.sqrt(panels))
+    return min(wanted, LARGEST / longest)
+
+
+def _measure_figure(trace: AttentionTrace, *, panels: int, cell: float, fonts: Fonts) -> tuple[float, float]:
+    columns = math.ceil(math.sqrt(panels))
+    rows = math.ceil(panels / columns)
+    left = _measure_labels(trace.target_tokens, fonts=fonts, cell=cell)
+    top = _measure_labels(trace.source_tokens, fonts=fonts, cell=cell)
+    width = columns * (len(trace.source_tokens) * cell + left + 0.7) + 1.0
+    height = rows * (len(trace.target_tokens) * cell + top + 0.6) + 0.4
+    return max(width, 3.6), max(height, 2.4)
+
+
+def _measure_labels(tokens: tuple[Token, ...], *, fonts: Fonts, cell: float) -> float:
+    """The room that the longest label needs, in inches; a letter is about a third of a cell wide."""
+    labels = _make_labels(tokens, fonts=fonts, size=SMALLEST)
+    return max(len(label) * _shrink(label, fonts) for label in labels) * cell / 3 + 0.1
+
+
+def _shrink(label: str, fonts: Fonts) -> float:
+    """Code points are written small, to tell them from text."""
+    return 0.6 if fonts.missing and "U+" in label else 1.0
+
+
+def _draw_panel(axes: Axes, panel: Panel, *, trace: AttentionTrace, fonts: Fonts, size: float) -> None:
+    axes.pcolormesh(panel.weights, cmap=_make_colours(), norm=SCALE, edgecolors="white", linewidth=0.6)
+    axes.set_aspect("equal")
+    axes.invert_yaxis()
+    axes.spines[:].set_visible(False)
+    axes.set_title(fonts.spell(panel.title), family=fonts.families, fontsize=10, color=MUTED, parse_math=False)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    _label_source(axes, trace.source_tokens, fonts=fonts, size=size)
+    _label_target(axes, trace.target_tokens, fonts=fonts, size=size)
+
+
+def _make_colours() -> LinearSegmentedColormap:
+    return LinearSegmentedColormap.from_list("seq2see", LIGHT, N=256).with_extremes(bad="#e8e4dc")
+
+
+def _label_source(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
+    labels = _make_labels(tokens, fonts=fonts, size=size)
+    axes.set_xticks([column + 0.5 for column in range(len(labels))], labels)
+    upright = are_characters(tokens)
+    for text, label in zip(axes.get_xticklabels(), labels, strict=True):
+        _style_label(text, fonts=fonts, size=size)
+        if not upright or len(split_clusters(label)) > 1:
+            text.set(rotation=90 if upright else 50, rotation_mode="anchor", ha="left")
+            text.set_va("center" if upright else "bottom")
+
+
+def _label_target(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
+    labels = _make_labels(tokens, fonts=fonts, size=size)
+    axes.set_yticks([row + 0.5 for row in range(len(labels))], labels)
+    confident = any(token.confidence is not None for token in tokens)
+    axes.tick_params(axis="y", pad=4 + size * 2.6 if confident else 4)
+    for text in axes.get_yticklabels():
+        _style_label(text, fonts=fonts, size=size)
+    for row, token in enumerate(tokens):
+        if token.confidence is not None and labels[row]:
+            _write_confidence(axes, token.confidence, row=row, size=size)
+
+
+def _make_labels(tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> list[str]:
+    """The labels, only each second, third, ... where all of them would be too small to read."""
+    step = math.ceil(SMALLEST / size)
+    labels = [fonts.spell(shorten(show_text(token.text), limit=LETTERS)) for token in tokens]
+    return [label if place % step == 0 else "" for place, label in enumerate(labels)]
+
+
+def _style_label(text: Text, *, fonts: Fonts, size: float) -> None:
+    text.set(family=fonts.families, fontsize=max(size, SMALLEST) * _shrink(text.get_text(), fonts))
+    text.set_parse_math(False)  # a token such as $ is no formula
+
+
+def _write_confidence(axes: Axes, confidence: float, *, row: int, size: float) -> None:
+    place = {"xytext": (-4, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
+    share = f"{confidence:.0%}"
+    axes.annotate(share, (0, row + 0.5), fontsize=max(size, SMALLEST) * 0.75, color=MUTED, **place)
+
+
+def _draw_scale(figure: Figure, grid: list[Axes]) -> None:
+    colours = ScalarMappable(norm=SCALE, cmap=_make_colours())
+    bar = figure.colorbar(
+        colours, ax=grid, label="attention weight", shrink=0.8, aspect=24, ticks=[0, 0.25, 0.5, 0.75, 1]
+    )
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    bar.ax.yaxis.label.set(color=MUTED, fontsize=9)
+
+
+def _draw_footnote(figure: Figure, fonts: Fonts) -> None:
+    """Say which characters had to be spelled as code points."""
+    codes = list_missing(fonts)
+    if codes:
+        more = f" and {len(codes) - 6} more" if len(codes) > 6 else ""
+        note = f"No font here has {', '.join(codes[:6])}{more}."
+        figure.supxlabel(note, fontsize=7, color=MUTED, x=0.01, ha="left")

@@ -1,0 +1,41 @@
+"""An encoder and a decoder, joined by a memory."""
+
+from typing import Any, Protocol
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from seq2see.core.memory import Memory
+from seq2see.core.registry import Part
+
+
+class Decoder(Protocol):
+    """What the rest of the package knows of a decoder; `state` and `fixed` are trees of its own making."""
+
+    output: nn.Linear
+
+    def begin(self, memory: Memory) -> tuple[Any, Any]: ...
+    def step(self, tokens: Tensor, state: Any, fixed: Any) -> tuple[Tensor, Any]: ...
+    def features(self, tokens: Tensor, memory: Memory) -> Tensor: ...
+    def __call__(self, tokens: Tensor, memory: Memory) -> Tensor: ...
+
+
+class Seq2Seq(nn.Module):
+    """p(target | source), one token after the other."""
+
+    def __init__(self, *, encoder: nn.Module, decoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.decoder = decoder
+
+    def forward(
+        self, source: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"], tokens: Int[Tensor, "b t"]
+    ) -> Float[Tensor, "b t v"]:
+        """Logits of the next token after each given token (teacher forcing)."""
+        return self.decoder(tokens, self.encoder(source, mask))
+
+
+def build_seq2seq(*, encoder: Part, decoder: Part, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
+    """Build both halves; the decoder learns from the encoder how wide its memory is."""
+    built: Any = encoder(vocabulary=source_vocabulary)
+    return Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))

@@ -1,0 +1,33 @@
+"""Dropout with cheap masks: one random byte for each number, eight at a time from torch's generator.
+
+`bernoulli_` spends most of its time drawing a float for each number. A byte decides to 1/256; the scale uses the
+probability that was really drawn, so the expectation is exact. Training seeds the generator anew for every update,
+so the masks are a function of the run's seed and the update.
+"""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Zero each number with probability `rate` while training, and scale the rest up."""
+
+    def __init__(self, rate: float) -> None:
+        super().__init__()
+        self.kept = 256 - round(rate * 256)  # of 256 bytes, so many let a number through
+
+    def forward(self, states: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        if not self.training or self.kept == 256:
+            return states
+        return (states * draw_mask(states.shape, kept=self.kept)).mul_(256 / self.kept)
+
+    def extra_repr(self) -> str:
+        return f"rate={1 - self.kept / 256:.3f}"
+
+
+def draw_mask(shape: torch.Size, *, kept: int) -> Tensor:
+    """A boolean mask that is True with probability kept / 256."""
+    count = shape.numel()
+    words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    return (words.view(torch.uint8)[:count] < kept).view(shape)
