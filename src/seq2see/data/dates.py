@@ -65,13 +65,48 @@ zh_Hant | {y}年{MM}月{dd}日 | {y}年{M}月{d}號 | {y} 年 {M} 月 {d} 日
 ko | {y}년 {M}월 {d}일 | {y}년{M}월{d}일 | {y}년 {MM}월 {dd}일 | {y}년{M}월{d}일 {EEEE}
 ar | {EEEE} {d} {MMMM} {y} | يوم {EEEE} {d} {MMMM} {y}
 """
-_COMPACT = ["{d}-{LLL}-{y}", "{dd}-{LLL}-{y}", "{dd}/{LLL}/{y}", "{d}/{LLL}/{y}", "{d}{LLL}{y}", "{dd}{LLL}{y}", "{y}-{LLL}-{dd}"]
-_COMPACT_LOCALES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "da", "nb", "pl", "cs", "sk", "sl", "hr", "ro", "el", "tr", "ru", "uk", "bg", "ca", "id"]
+_COMPACT = [
+    "{d}-{LLL}-{y}",
+    "{dd}-{LLL}-{y}",
+    "{dd}/{LLL}/{y}",
+    "{d}/{LLL}/{y}",
+    "{d}{LLL}{y}",
+    "{dd}{LLL}{y}",
+    "{y}-{LLL}-{dd}",
+]
+_COMPACT_LOCALES = [
+    "en",
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt",
+    "nl",
+    "sv",
+    "da",
+    "nb",
+    "pl",
+    "cs",
+    "sk",
+    "sl",
+    "hr",
+    "ro",
+    "el",
+    "tr",
+    "ru",
+    "uk",
+    "bg",
+    "ca",
+    "id",
+]
 _YEAR_FIRST = tuple(f"{{y}}{s}{{{m}}}{s}{{{d}}}" for s in "-/." for m, d in (("MM", "dd"), ("M", "d")))
 _KIND_SHARES = (45, 30, 9, 16)  # CLDR's own, informal, compact, numeric
 
 # Babel lends one locale's inherited stand-alone names to the next, so only locales that own theirs are asked.
-_STANDALONE = {"wide": ["fi", "pl", "cs", "sk", "hr", "el", "ru", "uk", "ca", "fa"], "abbreviated": ["de", "de_AT", "nb", "el", "ru", "ca"]}
+_STANDALONE = {
+    "wide": ["fi", "pl", "cs", "sk", "hr", "el", "ru", "uk", "ca", "fa"],
+    "abbreviated": ["de", "de_AT", "nb", "el", "ru", "ca"],
+}
 _MORE_WORDS: dict[str, dict[int, str]] = {
     "en": {6: "June", 7: "July", 9: "Sep Sept"},
     "de": {3: "Mrz"},
@@ -185,3 +220,189 @@ def _write_split(name: str, days: list[datetime.date], count: int, seed: int, me
             pairs.append((written, iso))
         meanings[written] = iso
     return pairs
+
+
+@cache
+def _find_writer(locale: str) -> _Writer:
+    if locale not in _SHARES:
+        raise ValueError(f"`locale` must be one of {', '.join(LOCALES)}, but is {locale!r} instead.")
+    own = _read_templates(locale)
+    compact = tuple(_COMPACT) if _language(locale) in _COMPACT_LOCALES else own
+    return _Writer(
+        locale=locale,
+        kinds=(own, _read_informal(locale) or own, compact, _list_numeric(locale)),
+        months=_keep_clear_words(_read_months(locale)),
+        weekdays=_read_weekdays(locale),
+        opens_with_weekday=any(template.startswith("{EEEE}") for template in own),
+    )
+
+
+def _language(locale: str) -> str:
+    return locale.partition("_")[0]
+
+
+def _read_templates(locale: str) -> tuple[str, ...]:
+    data = Locale.parse(locale)
+    formats = [data.date_formats[length].pattern for length in ("full", "long", "medium", "short")]
+    formats += [data.datetime_skeletons[s].pattern for s in _SKELETONS if s in data.datetime_skeletons]
+    # a week year (Y) or an era (G) would make another year of it
+    return tuple(dict.fromkeys(_translate(f) for f in formats if not re.search("[YGu]", f)))
+
+
+def _translate(pattern: str) -> str:
+    """Turn a CLDR pattern into a template, its spaces plain and its year, for now, in full."""
+    pattern = pattern.replace("\u200f", "").replace("\u202f", " ")
+    return re.sub(r"'([^']*)'|([A-Za-z])\2*", lambda m: m[1] or _name_field(m[0]), pattern)
+
+
+def _name_field(letters: str) -> str:
+    if letters[0] == "y":
+        return "{y}"
+    if letters[0] in "Ec":
+        return "{EEEE}" if len(letters) == 4 else "{E}"
+    return "{" + letters.replace("L", "M") + "}"
+
+
+def _read_informal(locale: str) -> tuple[str, ...]:
+    rows = [[cell.strip() for cell in row.split("|")] for row in _INFORMAL.strip().splitlines()]
+    return tuple(cell for row in rows if row[0] in (locale, _language(locale)) for cell in row[1:])
+
+
+def _list_numeric(locale: str) -> tuple[str, ...]:
+    usual = _translate(Locale.parse(locale).datetime_skeletons["yMd"].pattern)
+    year_first = (*_YEAR_FIRST, "{y}{MM}{dd}", "{y} {MM} {dd}")
+    if usual.startswith("{y}"):
+        return year_first
+    pairs = ("M", "d"), ("MM", "dd")
+    day_first = usual.index("{d") < usual.index("{M")
+    orders = [pair[::-1] if day_first else pair for pair in pairs]
+    return year_first + tuple(f"{{{a}}}{s}{{{b}}}{s}{{y}}" for s in "//-. " for a, b in orders)
+
+
+@cache
+def _read_months(locale: str) -> dict[str, tuple[tuple[str, ...], ...]]:
+    names = Locale.parse(locale).months
+    fields: dict[str, list[tuple[str, ...]]] = {"MMMM": [], "LLLL": [], "MMM": [], "LLL": []}
+    for month in range(1, 13):
+        wide, short = (names["format"][width][month] for width in ("wide", "abbreviated"))
+        alone = [names[_context(locale, width)][width][month] for width in ("wide", "abbreviated")]
+        more = tuple(_MORE_WORDS.get(_language(locale), {}).get(month, "").split())
+        fields["MMMM"].append((wide,))
+        fields["LLLL"].append((alone[0],))
+        fields["MMM"].append((short, *more, *_add_dots((short, *more), wide, locale)))
+        fields["LLL"].append(tuple(word.rstrip(".") for word in (alone[1], *more)))
+    return {field: tuple(words) for field, words in fields.items()}
+
+
+def _context(locale: str, width: str) -> str:
+    return "stand-alone" if locale in _STANDALONE[width] else "format"
+
+
+def _add_dots(words: tuple[str, ...], wide: str, locale: str) -> Iterator[str]:
+    if _language(locale) in _DOTTED:
+        yield from (f"{word}." for word in words if len(word) < len(wide))
+
+
+def _keep_clear_words(months: dict[str, tuple[tuple[str, ...], ...]]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    clear = list_month_words()
+    return {
+        field: tuple(tuple(word for word in words if fold_word(word) in clear) for words in twelve)
+        for field, twelve in months.items()
+    }
+
+
+def _read_weekdays(locale: str) -> dict[str, tuple[str, ...]]:
+    """List the names from Monday on, the wide one also where the short one could be a month or a number."""
+    names = Locale.parse(locale).days["format"]
+    wide = tuple(names["wide"][n] for n in range(7))
+    short = tuple(names["abbreviated"][n] for n in range(7))
+    unclear = [fold_word(s) in list_month_words() or re.search(r"\d", s) for s in short]
+    return {"EEEE": wide, "E": tuple(w if bad else s for w, s, bad in zip(wide, short, unclear, strict=True))}
+
+
+def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[str, str]:
+    """Write every field of a day; an empty one is one that this day cannot have."""
+    y, m, d = day.year, day.month, day.day
+    fields = {"d": str(d), "dd": f"{d:02}", "M": str(m), "MM": f"{m:02}", "y": f"{y:04}"}
+    fields["yy"] = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
+    fields["th"] = _write_ordinal(d, _language(writer.locale))
+    # the weekday is at times a wrong one: it must never decide the date
+    weekday = (day.weekday() + (random.randint(1, 6) if random.random() < 0.15 else 0)) % 7
+    names = {field: words[weekday] for field, words in writer.weekdays.items()}
+    names |= {field: random.choice(words[m - 1] or ("",)) for field, words in writer.months.items()}
+    if random.random() < 0.1:
+        names = {field: re.sub(r"\w{3,}", lambda s: s[0].capitalize(), name) for field, name in names.items()}
+    return fields | names
+
+
+def _write_ordinal(day: int, language: str) -> str:
+    if language == "en":
+        return f"{day}{'th' if 10 < day < 14 else {1: 'st', 2: 'nd', 3: 'rd'}.get(day % 10, 'th')}"
+    if language == "sv":
+        return f"{day}:{'a' if day in (1, 2, 21, 22, 31) else 'e'}"
+    return {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}.get(language, "") if day == 1 else ""
+
+
+def _vary_template(template: str, writer: _Writer, random: Random) -> str:
+    """Change a template's month, day or year to another width, or put a weekday before it."""
+    if re.search("MMM|LLL", template):
+        roll = random.random()
+        template = template.replace("MMMM", "MMM" if roll < 0.2 else "LLLL" if roll < 0.26 else "MMMM")
+        template = template.replace("{d}", "{dd}") if random.random() < 0.06 else template
+        # two digits are a year only where nothing but the year can stand: at the end, after a month word
+        if template.endswith("{y}") and _language(writer.locale) in _COMPACT_LOCALES and random.random() < 0.1:
+            template = template[:-3] + random.choice(("{yy}", "{yy}", "'{yy}", "’{yy}"))
+    if "E" not in template and writer.opens_with_weekday and random.random() < 0.08:
+        return random.choice(("{EEEE}, ", "{EEEE} ", "{E}, ", "{E} ")) + template
+    return template
+
+
+@cache
+def _list_fields(template: str) -> frozenset[str]:
+    return frozenset(re.findall(r"{(\w+)}", template))
+
+
+def _fits(template: str, day: datetime.date, fields: dict[str, str]) -> bool:
+    """Tell whether a template can write a day so that it has one reading."""
+    used = _list_fields(template)
+    if not all(fields[field] for field in used):
+        return False
+    named = any(len(field) > 2 and field[0] in "ML" for field in used)
+    return named or template.find("{y}") < template.find("{d") or day.day > 12 or day.day == day.month
+
+
+def _roughen(text: str, locale: str, random: Random) -> str:
+    """Write as loosely as people do: in commas, dots, accents, case, spaces and digits."""
+    for chance, old, new in _EDITS:
+        if random.random() < chance:
+            text = old.sub(new, text)
+    if random.random() < 0.1:
+        german = _language(locale) == "de" and random.random() < 0.5
+        text = text.translate(_UMLAUTS) if german else _drop_accents(text)
+    text = _space(_recase(text, locale, random), random)
+    digits, chance = _DIGITS.get(locale, ("", 0.0))
+    return text.translate(str.maketrans("0123456789", digits)) if random.random() < chance else text
+
+
+def _drop_accents(text: str) -> str:
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text))).translate(_LETTERS)
+
+
+def _recase(text: str, locale: str, random: Random) -> str:
+    roll = random.random()
+    if roll < 0.06:  # capitals have no accents in Greek, and keep the dot of an i in Turkish
+        text = _drop_accents(text) if locale == "el" else text
+        return (text.replace("i", "İ") if locale == "tr" else text).upper()
+    if roll < 0.18:
+        return text.lower()
+    return text[:1].upper() + text[1:] if roll < 0.22 else text
+
+
+def _space(text: str, random: Random) -> str:
+    for chance, old, new in _BLANKS:
+        spots = [i for i, c in enumerate(text) if c == old] if random.random() < chance else []
+        if spots:
+            spot = random.choice(spots)
+            text = text[:spot] + new + text[spot + 1 :]
+    left, right = (" " if random.random() < 0.015 else "" for _ in range(2))
+    return left + text + right

@@ -1,4 +1,4 @@
-"""The colours of a weight: one blue ramp for light grounds and one for dark grounds, the same in every view."""
+"""The colours of a weight: one blue ramp for light and one for dark grounds, the same in every view."""
 
 from collections.abc import Sequence
 

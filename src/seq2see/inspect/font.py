@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager
+from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager, weight_dict
 from matplotlib.ft2font import FT2Font
 
 
@@ -46,10 +46,16 @@ def _spell_code(char: str) -> str:
 
 
 def _order_fonts() -> Iterable[FontEntry]:
-    """Upright regular fonts only, sans serif first: a fallback should not stand out."""
-    regular = [e for e in fontManager.ttflist if e.style == "normal" and e.weight in (400, "normal", "regular")]
-    drawn = [e for e in regular if not e.name.startswith("Last Resort")]  # it has a box for every character
-    return sorted(drawn, key=lambda entry: ("Sans" not in entry.name, entry.name, entry.fname))
+    """Upright fonts, the regular sans serif ones first: a fallback should not stand out."""
+    upright = [entry for entry in fontManager.ttflist if entry.style == "normal"]
+    drawn = [e for e in upright if not e.name.startswith("Last Resort")]  # it has a box for every character
+    return sorted(drawn, key=lambda e: (_weigh(e) != 400, "Sans" not in e.name, e.name, e.fname))
+
+
+def _weigh(entry: FontEntry) -> int:
+    """The weight as a number: 500 and 350 are what some regular Chinese fonts call themselves."""
+    weight = weight_dict.get(entry.weight, 400) if isinstance(entry.weight, str) else int(entry.weight)
+    return 400 if 350 <= weight <= 500 else weight
 
 
 @cache

@@ -29,9 +29,9 @@ def check_map(map_: AttentionMap, *, trace: AttentionTrace) -> AttentionMap:
     """The map itself, if it has one row for each target token and one column for each source token."""
     expected = (len(trace.target_tokens), len(trace.source_tokens))
     if map_.weights.shape[1:] != expected:
-        got = " x ".join(map(str, map_.weights.shape[1:]))
+        needs, has = ("{} target x {} source".format(*shape) for shape in (expected, map_.weights.shape[1:]))
         raise Seq2SeeError(
-            f"The map {map_.name} must have {expected[0]} target x {expected[1]} source positions, but has {got};"
+            f"The map {map_.name} must have {needs} positions, but has {has};"
             " trace the attention between source and target only."
         )
     return map_

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
@@ -27,14 +27,14 @@ SCALE = Normalize(0.0, 1.0)  # always the whole range: stretching it would make 
 
 
 def draw_heatmap(trace: AttentionTrace) -> Figure:
-    """Draw each map of the trace as one panel, source tokens along the top and target tokens down the side."""
+    """Draw each map of the trace as one panel, source along the top and target down the side."""
     nothing = explain_nothing(trace)
     if nothing:
         return _draw_sentence(nothing)
     panels, fonts = list_panels(trace), _choose_fonts(trace)
     columns = math.ceil(math.sqrt(len(panels)))
     cell = _measure_cell(trace, panels=len(panels))
-    figure = Figure(figsize=_measure_figure(trace, panels=len(panels), cell=cell, fonts=fonts), layout="constrained")
+    figure = Figure(figsize=_measure_figure(trace, panels=len(panels), cell=cell, fonts=fonts), layout="compressed")
     grid = figure.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, trace=trace, fonts=fonts, size=min(11.0, cell * 36))
@@ -112,7 +112,7 @@ def _draw_panel(axes: Axes, panel: Panel, *, trace: AttentionTrace, fonts: Fonts
     _label_target(axes, trace.target_tokens, fonts=fonts, size=size)
 
 
-def _make_colours() -> LinearSegmentedColormap:
+def _make_colours() -> Colormap:
     return LinearSegmentedColormap.from_list("seq2see", LIGHT, N=256).with_extremes(bad="#e8e4dc")
 
 
@@ -124,7 +124,7 @@ def _label_source(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: 
         _style_label(text, fonts=fonts, size=size)
         if not upright or len(split_clusters(label)) > 1:
             text.set(rotation=90 if upright else 50, rotation_mode="anchor", ha="left")
-            text.set_va("center" if upright else "bottom")
+            text.set_verticalalignment("center" if upright else "bottom")
 
 
 def _label_target(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
@@ -152,9 +152,8 @@ def _style_label(text: Text, *, fonts: Fonts, size: float) -> None:
 
 
 def _write_confidence(axes: Axes, confidence: float, *, row: int, size: float) -> None:
-    place = {"xytext": (-4, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
-    share = f"{confidence:.0%}"
-    axes.annotate(share, (0, row + 0.5), fontsize=max(size, SMALLEST) * 0.75, color=MUTED, **place)
+    text = axes.annotate(f"{confidence:.0%}", (0, row + 0.5), xytext=(-4, 0), textcoords="offset points")
+    text.set(fontsize=max(size, SMALLEST) * 0.75, color=MUTED, ha="right", va="center")
 
 
 def _draw_scale(figure: Figure, grid: list[Axes]) -> None:

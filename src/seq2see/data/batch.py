@@ -1,0 +1,100 @@
+"""Batches under a token budget, from neighbours in length, in an order that follows from seed and epoch alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int, Int64
+from torch import Tensor
+
+from seq2see.data.store import Sequences, Store
+from seq2see.data.tokenise import PAD, START
+
+Rows = Int64[np.ndarray, " n"]
+
+WIDTHS = (1, 2, 3, 4, 6, 8)  # bands of target length that are tried; the one with the least padding is taken
+FULL = 0.7  # a batch this full may end early where lengths change
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded sources and targets; `inputs` are the targets one step late, with the start mark first."""
+
+    source: Int[Tensor, "b s"]
+    source_mask: Bool[Tensor, "b s"]
+    inputs: Int[Tensor, "b t"]
+    targets: Int[Tensor, "b t"]
+    target_mask: Bool[Tensor, "b t"]
+
+
+def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: int) -> list[Rows]:
+    """Rows of each batch of one epoch, from the lengths of all pairs.
+
+    A batch of n pairs is padded to its longest source and target; n times the longer of the two stays within the
+    budget (a single pair may exceed it). Resuming needs no more than (seed, epoch, position in this list).
+    """
+    random = np.random.default_rng([seed, epoch])
+    shuffled = random.permutation(len(source))
+    plans = [_plan(shuffled, source, target, width, budget) for width in WIDTHS]
+    batches = min(plans, key=lambda plan: max(measure_padding(plan, source), measure_padding(plan, target)))
+    return [batches[number] for number in random.permutation(len(batches))]
+
+
+def measure_padding(batches: Sequence[Rows], lengths: Rows) -> float:
+    """The share of computed positions that hold no token."""
+    computed = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
+    return 1 - int(lengths[np.concatenate(batches)].sum()) / computed
+
+
+def collate(store: Store, rows: Rows) -> Batch:
+    """One batch, padded."""
+    source, source_mask = pad([store.source[row] for row in rows])
+    targets, target_mask = pad([store.target[row] for row in rows])
+    inputs = torch.cat([torch.full((len(rows), 1), START), targets[:, :-1]], dim=1)
+    return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask)
+
+
+def pad(
+    rows: Sequence[Sequence[int]] | Sequence[Int[np.ndarray, " _"]],
+) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:
+    """Rows of ids as one tensor, and where it holds ids."""
+    lengths = np.array([len(row) for row in rows])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    padded = np.full(mask.shape, PAD, dtype=np.int64)
+    padded[mask] = np.concatenate([np.asarray(row) for row in rows])
+    return torch.from_numpy(padded), torch.from_numpy(mask)
+
+
+def group_by_length(sequences: Sequences, *, budget: int) -> list[Rows]:
+    """Batches for prediction: neighbours in length, longest first, so that memory is needed at once or never."""
+    order = np.argsort(-sequences.lengths, kind="stable")
+    return np.split(order, _cut(order, sequences.lengths, sequences.lengths, budget))
+
+
+def _plan(rows: Rows, source: Rows, target: Rows, width: int, budget: int) -> list[Rows]:
+    """Batches from neighbours: by target length in bands of `width`, inside a band by source length, up and down in turn.
+
+    Up and down in turn keeps sources alike where one band ends and the next begins; ties stay as shuffled.
+    """
+    band = target[rows] // width
+    turn = np.where(band % 2 == 0, source[rows], -source[rows])
+    order = rows[np.lexsort((turn, band))]
+    return np.split(order, _cut(order, source, target, budget))
+
+
+def _cut(order: Rows, source: Rows, target: Rows, budget: int) -> list[int]:
+    """Where to cut an order so that every piece is within the budget: where the source length changes, if one can."""
+    longest = np.maximum(source, target)[order].tolist()
+    changes = [False, *(np.diff(source[order]) != 0).tolist()]
+    cuts, start, place, widest, edge = [], 0, 0, 0, 0
+    while place < len(longest):
+        if changes[place] and (place - start) * widest >= FULL * budget:
+            edge = place
+        if place > start and (place + 1 - start) * max(widest, longest[place]) > budget:
+            start = edge if edge > start else place
+            cuts.append(start)
+            widest = max(longest[start:place], default=0)
+        widest = max(widest, longest[place])
+        place += 1
+    return cuts

@@ -1,0 +1,54 @@
+"""Pairs of source and target text, where they come from, and what was found wrong with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Source and target texts side by side, with the line of the file each came from."""
+
+    source: Sequence[str]
+    target: Sequence[str]
+    lines: Sequence[int] = field(default_factory=tuple)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, rows: Sequence[int]) -> "Pairs":
+        """The given rows, in that order."""
+        lines = [self.lines[row] for row in rows] if self.lines else ()
+        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where pairs come from: one file with both sides, or two parallel files."""
+
+    file: Path
+    target_file: Path | None = None
+    fields: tuple[str, str] | None = None  # the columns or JSON fields of source and target
+
+    def __str__(self) -> str:
+        return str(self.file) if self.target_file is None else f"{self.file} and {self.target_file}"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong or odd in a data file, and what to do about it."""
+
+    level: Literal["error", "warning", "note"]
+    message: str
+    remedy: str
+    file: Path | None = None
+    line: int | None = None  # the first place, if there are several
+    count: int = 1
+
+    def __str__(self) -> str:
+        place = (
+            "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}, line {self.line}: "
+        )
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return f"{place}{self.message}{times}; {self.remedy}."

@@ -1,0 +1,122 @@
+"""The page: one HTML file that holds its data, its style and its script, and asks the network for nothing."""
+
+import base64
+import hashlib
+import html
+import json
+import math
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.colour import DARK, LIGHT
+from seq2see.inspect.file import replace_file
+from seq2see.inspect.label import EMPTY, MARKS
+from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
+
+SCRIPTS = ("dom.js", "heatmap.js", "curve.js", "report.js", "page.js")  # in the order they need each other
+# What the script shares with the other views, so that a colour or a mark is decided in one place.
+SETTINGS = {
+    "light": LIGHT,
+    "dark": DARK,
+    "marks": MARKS,
+    "empty": EMPTY,
+    "no_attention": NO_ATTENTION,
+    "no_tokens": NO_TOKENS,
+}
+TEMPLATE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="seq2see"><noscript>Please allow scripts to see this page; it loads nothing from elsewhere.</noscript></main>
+<script type="application/json" id="seq2see-payload">{payload}</script>
+<script type="application/json" id="seq2see-settings">{settings}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render_page(payload: Mapping[str, Any]) -> str:
+    """One self-contained HTML page that shows a trace or a report, whichever the payload is."""
+    style, script = read_style(), read_script()
+    return TEMPLATE.format(
+        title=html.escape(_name_page(payload)),
+        policy=_allow_only(style, script),
+        style=style,
+        payload=encode_json(payload),
+        settings=encode_json(SETTINGS),
+        script=script,
+    )
+
+
+def embed_trace(trace: AttentionTrace) -> str:
+    """The page of a trace in a frame, so that neither styles nor scripts leak into a notebook."""
+    for each in trace.maps:
+        check_map(each, trace=trace)
+    page = html.escape(render_page(trace.to_dict()))
+    height = min(760, 330 + 28 * len(trace.target_tokens))
+    return (
+        f'<iframe title="attention" sandbox="allow-scripts" style="width:100%;border:0" height="{height}"'
+        f' srcdoc="{page}"></iframe>'
+    )
+
+
+def save_page(page: str, path: Path | str) -> Path:
+    """Write the page to a file in one step."""
+    return replace_file(Path(path), page.encode("utf-8", errors="replace"))
+
+
+def encode_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in; a NaN of a diverged run becomes null."""
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_drop_nan(value), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def read_style() -> str:
+    """The style sheet of the page."""
+    return _read_static("page.css")
+
+
+def read_script() -> str:
+    """All scripts of the page as one, hidden from other scripts of the document."""
+    return '"use strict";\n(() => {\n' + "\n".join(map(_read_static, SCRIPTS)) + "\n})();\n"
+
+
+def _read_static(name: str) -> str:
+    return files("seq2see.inspect").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _name_page(payload: Mapping[str, Any]) -> str:
+    return str(payload.get("title") or f"{payload.get('source', '')} → {payload.get('target', '')}")
+
+
+def _allow_only(style: str, script: str) -> str:
+    """A policy under which the browser runs this very script, this very style and nothing else."""
+    hashes = (f"-src 'sha256-{_hash_text(text)}'" for text in (style, script))
+    names = "; ".join(kind + rule for kind, rule in zip(("style", "script"), hashes, strict=True))
+    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {names}"
+
+
+def _hash_text(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _drop_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _drop_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_drop_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,134 @@
+// Learning curves: one panel for the losses, one for each other number that the history holds.
+
+const NAMES = { loss: "training loss", valid_loss: "validation loss", exact_match: "exact match" };
+const CLOCKS = ["update", "epoch", "step", "seconds"]; // these say when, not how well
+const ASIDE = ["learning_rate", "tokens_per_second"]; // of interest, but not to everyone
+const MARGIN = { left: 52, right: 30, top: 12, bottom: 34 };
+const HEIGHT = 230;
+
+function drawCurves(history) {
+  const keys = [...new Set(history.flatMap((row) => Object.keys(row)))].filter((key) => !CLOCKS.includes(key));
+  const shown = keys.filter((key) => readPoints(history, key).length > 0);
+  const losses = shown.filter((key) => key.includes("loss"));
+  const scores = shown.filter((key) => !losses.includes(key) && !ASIDE.includes(key));
+  const aside = shown.filter((key) => ASIDE.includes(key));
+  const panels = [losses, ...scores.map((key) => [key])].filter((panel) => panel.length);
+  const root = make("div", { class: "curves" }, ...panels.map((panel) => drawPanel(history, panel)));
+  if (!aside.length) return root;
+  const more = make("div", { class: "curves" }, ...aside.map((key) => drawPanel(history, [key])));
+  return make("div", {}, root, make("details", {}, make("summary", {}, "Speed and learning rate"), more));
+}
+
+function readClock(row, index) {
+  return row.update ?? row.step ?? index + 1;
+}
+
+function readPoints(history, key) {
+  const points = history.map((row, index) => [readClock(row, index), row[key]]);
+  return points.filter(([, value]) => Number.isFinite(value));
+}
+
+function nameKey(key) {
+  return NAMES[key] ?? key.replaceAll("_", " ");
+}
+
+function drawPanel(history, keys) {
+  const series = keys.map((key, index) => ({ name: nameKey(key), kind: styleSeries(keys, index), points: readPoints(history, key) }));
+  const legend = make("figcaption", {}, ...series.map((each) => make("span", { class: `key ${each.kind}` }, each.name)));
+  const readout = make("span", { class: "values", role: "status" });
+  legend.append(readout);
+  const holder = make("div", { class: "plot" });
+  const draw = (width) => holder.replaceChildren(drawPlot(series, keys, width, readout));
+  draw(640);
+  // drawn anew at each width, so that letters keep their size on a phone
+  new ResizeObserver(([entry]) => entry.contentRect.width > 0 && draw(entry.contentRect.width)).observe(holder);
+  return make("figure", { class: "curve" }, legend, holder);
+}
+
+function styleSeries(keys, index) {
+  if (keys.length === 1) return "main";
+  return keys[index] === "valid_loss" ? "main" : "second";
+}
+
+function drawPlot(series, keys, width, readout) {
+  const all = series.flatMap((each) => each.points);
+  const frame = makeFrame(all, keys, width);
+  const label = series.map((each) => `${each.name} ends at ${formatNumber(each.points.at(-1)[1])}`).join(", ");
+  const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", tabindex: 0, "aria-label": label });
+  svg.append(...drawAxes(frame, width), ...series.flatMap((each) => drawSeries(each, frame)));
+  const rule = makeSvg("line", { class: "rule", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden" });
+  svg.append(rule);
+  followPointer(svg, series, frame, rule, readout);
+  return svg;
+}
+
+function makeFrame(points, keys, width) {
+  const [xs, ys] = [points.map((point) => point[0]), points.map((point) => point[1])];
+  const share = keys.every((key) => /match|accuracy/.test(key)); // a share deserves its whole range
+  const top = Math.max(...ys);
+  const [low, high] = share ? [0, top > 1 ? 100 : 1] : [Math.min(0, ...ys), top];
+  const yTicks = makeTicks(low, high === low ? low + 1 : high, 4);
+  const [left, right] = [Math.min(...xs), Math.max(...xs)];
+  const x = (value) => MARGIN.left + ((value - left) / (right - left || 1)) * (width - MARGIN.left - MARGIN.right);
+  const [floor, ceiling] = [yTicks[0], yTicks.at(-1)];
+  const y = (value) => HEIGHT - MARGIN.bottom - ((value - floor) / (ceiling - floor)) * (HEIGHT - MARGIN.top - MARGIN.bottom);
+  const xTicks = makeTicks(left, right === left ? left + 1 : right, Math.max(2, width / 110)).filter((t) => t >= left && t <= right);
+  return { x, y, xTicks, yTicks };
+}
+
+// Round numbers from at or below `low` to at or above `high`.
+function makeTicks(low, high, count) {
+  const raw = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.999);
+  const first = Math.floor(low / step + 1e-9);
+  const last = Math.ceil(high / step - 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(10)));
+}
+
+function drawAxes({ x, y, xTicks, yTicks }, width) {
+  const across = yTicks.flatMap((tick) => [
+    makeSvg("line", { class: "across", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }),
+    makeSvg("text", { class: "tick", x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formatNumber(tick)),
+  ]);
+  const along = xTicks.map((tick) =>
+    makeSvg("text", { class: "tick", x: x(tick), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, formatNumber(tick)));
+  const name = makeSvg("text", { class: "tick", x: width - MARGIN.right, y: HEIGHT - 4, "text-anchor": "end" }, "update");
+  return [...across, ...along, name];
+}
+
+function drawSeries({ points, kind }, { x, y }) {
+  const path = points.map(([a, b], index) => `${index ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
+  const line = makeSvg("path", { class: `line ${kind}`, d: path });
+  if (points.length > 60) return [line];
+  return [line, ...points.map(([a, b]) => makeSvg("circle", { class: `dot ${kind}`, cx: x(a), cy: y(b), r: 2.5 }))];
+}
+
+function followPointer(svg, series, frame, rule, readout) {
+  const stops = [...new Set(series.flatMap((each) => each.points.map((point) => point[0])))].sort((a, b) => a - b);
+  let place = stops.length - 1;
+  const show = (index) => {
+    place = Math.min(Math.max(index, 0), stops.length - 1);
+    const stop = stops[place];
+    fill(rule, { x1: frame.x(stop), x2: frame.x(stop), visibility: "visible" }, []);
+    const values = series.flatMap((each) => each.points.filter((point) => point[0] === stop).map((point) => `${each.name} ${formatNumber(point[1])}`));
+    readout.textContent = `update ${formatNumber(stop)}: ${values.join(", ")}`;
+  };
+  const hide = () => {
+    rule.setAttribute("visibility", "hidden");
+    readout.textContent = "";
+  };
+  svg.addEventListener("pointermove", (event) => {
+    const at = event.clientX - svg.getBoundingClientRect().left;
+    const far = stops.map((stop) => Math.abs(frame.x(stop) - at));
+    show(far.indexOf(Math.min(...far)));
+  });
+  svg.addEventListener("pointerleave", hide);
+  svg.addEventListener("blur", hide);
+  svg.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    show(place + step);
+  });
+}

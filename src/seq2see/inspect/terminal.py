@@ -1,0 +1,88 @@
+"""A trace in the terminal: blocks whose colour, or shade where there is no colour, is the weight."""
+
+from collections.abc import Sequence
+
+from rich import get_console
+from rich.cells import cell_len, set_cell_size
+from rich.style import Style
+from rich.text import Text
+
+from seq2see.core.token import Token
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.colour import DARK, mix_colour
+from seq2see.inspect.label import shorten, show_text, split_clusters
+from seq2see.inspect.panel import Panel, explain_nothing, list_panels
+
+SHADES = " ░▒▓█"
+COLUMN = 2  # cells; two are about as wide as one is high, and an East Asian character fits
+HEADER = 12  # letters of a source token, written downwards
+LABEL = 18  # cells of a target token
+
+
+def render_terminal(trace: AttentionTrace, *, width: int | None = None) -> Text:
+    """The maps of the trace, target tokens as rows and source tokens as columns, in bands of at most `width`."""
+    nothing = explain_nothing(trace)
+    if nothing:
+        return Text(nothing)
+    room = (width or get_console().width) - measure_side(trace.target_tokens)
+    step = max(1, room // COLUMN)
+    lines: list[Text] = []
+    for panel in list_panels(trace):
+        lines.append(Text(panel.title, style="bold"))
+        for start in range(0, len(trace.source_tokens), step):
+            lines += [*render_band(panel, trace, columns=range(start, start + step)), Text("")]
+    return Text("\n", no_wrap=True, overflow="crop").join([*lines, render_legend()])
+
+
+def render_band(panel: Panel, trace: AttentionTrace, *, columns: range) -> list[Text]:
+    """The header and the rows of as many source tokens as fit side by side, all of one width."""
+    here = slice(columns.start, columns.stop)
+    side = measure_side(trace.target_tokens)
+    header = [Text(" " * side) + line for line in render_header(trace.source_tokens[here])]
+    rows = zip(trace.target_tokens, panel.weights[:, here].tolist(), strict=True)
+    return header + [render_side(token, width=side) + render_cells(weights) for token, weights in rows]
+
+
+def render_header(tokens: Sequence[Token]) -> list[Text]:
+    """The source tokens written downwards, each above its column."""
+    words = [split_clusters(shorten(show_text(token.text), limit=HEADER)) for token in tokens]
+    height = max(map(len, words))
+    stacks = [[" "] * (height - len(word)) + word for word in words]
+    return [Text("".join(_fit(letter, COLUMN) for letter in line)) for line in zip(*stacks, strict=True)]
+
+
+def render_side(token: Token, *, width: int) -> Text:
+    """The target token, padded, and the model's confidence in it."""
+    share = "" if token.confidence is None else f"{token.confidence:.0%}"
+    return Text.assemble(_fit(show_text(token.text), width - 6), (f"{share:>5} ", "dim"))
+
+
+def render_cells(weights: Sequence[float]) -> Text:
+    """One block for each weight; the shade hides under its own colour and appears where colour is off."""
+    cells = Text()
+    for weight in weights:
+        colour = mix_colour(weight, stops=DARK)
+        cells.append(shade_weight(weight) * COLUMN, Style(color=colour, bgcolor=colour))
+    return cells
+
+
+def render_legend() -> Text:
+    """The scale from 0 to 1 with its shades."""
+    return Text("0 ") + render_cells([step / 8 for step in range(9)]) + Text(" 1  attention weight", style="dim")
+
+
+def shade_weight(weight: float) -> str:
+    """The block character whose ink is nearest to the weight: ░ a quarter, ▒ a half, ▓ three quarters."""
+    known = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
+    return SHADES[int(known * 4 + 0.5)]
+
+
+def measure_side(tokens: Sequence[Token]) -> int:
+    """The cells that the longest target token and a confidence take."""
+    return min(LABEL, max(cell_len(show_text(token.text)) for token in tokens)) + 6
+
+
+def _fit(label: str, width: int) -> str:
+    """The label in exactly `width` cells."""
+    whole = cell_len(label) <= width
+    return set_cell_size(label if whole else set_cell_size(label, width - 1) + "…", width)

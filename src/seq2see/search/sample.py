@@ -1,0 +1,62 @@
+"""Sampling: draw tokens instead of taking the likeliest."""
+
+from typing import Annotated, Any
+
+import torch
+from annotated_types import Ge, Gt, Le
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from seq2see.search.hypothesis import Hypothesis, Limits, Step
+from seq2see.search.walk import walk
+
+
+class Sample:
+    """Draw each token from the tempered distribution, cut to the top_k likeliest and to the nucleus of mass top_p.
+
+    The same source gives the same outputs whatever else is in its batch: every source draws from its own stream.
+    """
+
+    def __init__(
+        self,
+        *,
+        temperature: Annotated[float, Gt(0)] = 1.0,
+        top_k: Annotated[int, Ge(0)] = 0,
+        top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
+        n_best: Annotated[int, Ge(1)] = 1,
+        seed: int = 0,
+    ) -> None:
+        self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
+        self.n_best, self.seed = n_best, seed
+
+    def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
+        draws = [self._draw(step, state, fixed, limits, number) for number in range(self.n_best)]
+        return [sorted(rows, key=lambda row: -row.score) for rows in zip(*draws, strict=True)]
+
+    def _draw(self, step: Step, state: Any, fixed: Any, limits: Limits, number: int) -> list[Hypothesis]:
+        streams = [torch.Generator().manual_seed(self.seed * 7919 + number) for _ in limits.longest]
+
+        def choose(logprobs: Float[Tensor, "n v"], sources: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
+            chances = torch.cat([torch.rand(1, generator=streams[source]) for source in sources.tolist()])
+            return draw(self.reshape(logprobs), chances)
+
+        return walk(step, state, fixed, limits, choose=choose)
+
+    def reshape(self, logprobs: Float[Tensor, "n v"]) -> Float[Tensor, "n v"]:
+        """The probabilities that are drawn from: tempered, cut, and summing to one again."""
+        logprobs = logprobs / self.temperature
+        if 0 < self.top_k < logprobs.shape[1]:
+            smallest = logprobs.topk(self.top_k, dim=1).values[:, -1:]
+            logprobs = logprobs.masked_fill(logprobs < smallest, -torch.inf)
+        ordered, order = logprobs.softmax(dim=1).sort(dim=1, descending=True)
+        # a token stays while the mass before it is below top_p, so the likeliest always stays
+        beyond = ordered.cumsum(dim=1) - ordered >= self.top_p
+        kept = torch.zeros_like(ordered).scatter(1, order, ordered.masked_fill(beyond, 0.0))
+        return kept / kept.sum(dim=1, keepdim=True)
+
+
+def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
+    """The token at which the running sum of the probabilities passes the chance."""
+    sums = probabilities.cumsum(dim=1)
+    passed = sums > (chances * sums[:, -1]).unsqueeze(1)
+    return passed.to(torch.int8).argmax(dim=1)
