@@ -1,0 +1,19 @@
+"""seq2see: sequence-to-sequence models you can see through."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from seq2see.run import Prediction as Prediction
+    from seq2see.run import Run as Run
+    from seq2see.run import load as load
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs torch only when it is asked for, so that `seq2see --help` is quick."""
+    if name in ("load", "Run", "Prediction"):
+        from seq2see import run
+
+        return getattr(run, name)
+    raise AttributeError(f"module 'seq2see' has no attribute {name!r}")

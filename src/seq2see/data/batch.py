@@ -73,7 +73,7 @@ def group_by_length(sequences: Sequences, *, budget: int) -> list[Rows]:
 
 
 def _plan(rows: Rows, source: Rows, target: Rows, width: int, budget: int) -> list[Rows]:
-    """Batches from neighbours: by target length in bands of `width`, inside a band by source length, up and down in turn.
+    """Batches of neighbours: by target length in bands of `width`, in a band by source length, up and down in turn.
 
     Up and down in turn keeps sources alike where one band ends and the next begins; ties stay as shuffled.
     """

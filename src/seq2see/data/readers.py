@@ -14,8 +14,13 @@ from seq2see.data.pairs import Finding, Origin, Pairs
 SOURCE_NAMES = ("source", "src", "input", "text", "question", "en", "from", "x", "written", "word")
 TARGET_NAMES = ("target", "tgt", "output", "label", "answer", "to", "y", "reference", "trg", "iso", "pronunciation")
 
-# a row that could not be used is None on the side that is missing
-Row = tuple[int, str, str]
+BLANKS = {
+    "the source is blank but the target is not": (False, True),
+    "the target is blank but the source is not": (True, False),
+    "both sides are blank": (False, False),
+}
+
+Row = tuple[int, str, str]  # line, source, target
 
 
 class Reading:
@@ -34,16 +39,11 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     """All usable pairs of an origin, and what was found on the way; what cannot be used at all is an error."""
     reading = Reading()
     rows = list(_read_rows(origin, reading))
-    kept = [row for row in rows if row[1].strip() and row[2].strip()]
-    name = "line" if origin.file.suffix != ".csv" else "row"
-    for side, number in (("source", 1), ("target", 2)):
-        other = 3 - number
-        blank = [row[0] for row in rows if not row[number].strip() and row[other].strip()]
-        reading.note(
-            f"the {side} is blank but its partner is not", f"the {name} is skipped; fill it in", origin.file, blank
-        )
-    empty = [row[0] for row in rows if not row[1].strip() and not row[2].strip()]
-    reading.note("both sides are blank", "the line is skipped", origin.file, empty)
+    full = [(bool(source.strip()), bool(target.strip())) for _, source, target in rows]
+    for message, pattern in BLANKS.items():
+        blank = [row[0] for row, has in zip(rows, full, strict=True) if has == pattern]
+        reading.note(message, "the pair is skipped; fill it in or remove it", origin.file, blank)
+    kept = [row for row, has in zip(rows, full, strict=True) if all(has)]
     if not kept:
         raise DataError("there is not one pair with text on both sides; give at least a few.", file=origin.file)
     lines, source, target = zip(*kept, strict=True)

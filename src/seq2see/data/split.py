@@ -7,7 +7,7 @@ from seq2see.data.pairs import Pairs
 
 
 def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
-    """(training, held out): all pairs of one source go to one side, and the choice follows from the text and the seed."""
+    """(training, held out): all pairs of one source go to one side; the choice follows from text and seed."""
     limit = held_out * 2**64
     chosen = [_number(source, seed) < limit for source in pairs.source]
     kept = [row for row, out in enumerate(chosen) if not out]
@@ -18,7 +18,7 @@ def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pai
         kept = [row for row, source in enumerate(pairs.source) if source != nearest]
     if not kept or not held:
         raise DataError(
-            f"training needs pairs with at least two different sources, to learn from and to check on; got {len(pairs)}."
+            f"training needs at least two different sources, one to learn from and one to check on; got {len(pairs)}."
         )
     return pairs.take(kept), pairs.take(held)
 

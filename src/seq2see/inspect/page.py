@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from seq2see.core.files import write_atomic
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import DARK, LIGHT
-from seq2see.inspect.file import replace_file
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
@@ -73,7 +73,8 @@ def embed_trace(trace: AttentionTrace) -> str:
 
 def save_page(page: str, path: Path | str) -> Path:
     """Write the page to a file in one step."""
-    return replace_file(Path(path), page.encode("utf-8", errors="replace"))
+    write_atomic(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
 
 
 def encode_json(value: Any) -> str:

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT
-from seq2see.inspect.file import replace_file
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
@@ -55,7 +55,8 @@ def save_picture(trace: AttentionTrace, path: Path | str) -> Path:
     # without a date the same trace gives the same file
     metadata = {"Date": None} if kind == "svg" else None
     draw_heatmap(trace).savefig(buffer, format=kind, dpi=160, metadata=metadata, facecolor="white")
-    return replace_file(path, buffer.getvalue())
+    write_atomic(path, buffer.getvalue())
+    return path
 
 
 def _draw_sentence(sentence: str) -> Figure:

@@ -18,7 +18,7 @@ class Score:
     """One number, and the signature that lets others compute the same one."""
 
     name: str
-    value: float
+    value: int | float
     signature: str
     unit: str = ""
 
@@ -30,7 +30,7 @@ class Example:
     source: str
     target: str
     reference: str | None
-    score: float  # log-probability per token or confidence
+    score: int | float  # log-probability per token or confidence
     trace: AttentionTrace | None = None
 
 
@@ -41,7 +41,7 @@ class Report:
     title: str
     facts: Mapping[str, str] = field(default_factory=dict)
     scores: Sequence[Score] = ()
-    history: Sequence[Mapping[str, float]] = ()
+    history: Sequence[Mapping[str, int | float]] = ()
     examples: Sequence[Example] = ()
     mistakes: Sequence[Example] = ()
 

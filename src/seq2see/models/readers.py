@@ -147,7 +147,7 @@ class Before(Attending):
 
 
 class After(Attending):
-    """Luong et al. 2015, eq. 5 and section 3.3: h~ = tanh(W [context; hidden]); with input feeding, h~ enters the cell."""
+    """Luong et al. 2015, eq. 5 and section 3.3: h~ = tanh(W [context; hidden]), fed to the next step if wanted."""
 
     def __init__(
         self,

@@ -23,7 +23,9 @@ class Decoder(Protocol):
 class Seq2Seq(nn.Module):
     """p(target | source), one token after the other."""
 
-    def __init__(self, *, encoder: nn.Module, decoder: nn.Module) -> None:
+    decoder: Decoder
+
+    def __init__(self, *, encoder: nn.Module, decoder: Decoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder

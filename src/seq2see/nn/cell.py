@@ -18,11 +18,12 @@ class Cell(nn.Module):
 
     gates: int  # how many blocks of size d the input is projected to
     parts: int  # how many tensors a state has
+    rnn: Any
 
     def __init__(self, *, input_size: int, size: int) -> None:
         super().__init__()
         self.size = size
-        self.rnn: Any = self._build(input_size, size)
+        self.rnn = self._build(input_size, size)
         for weight in self.rnn.weight_hh_l0.chunk(self.gates):
             nn.init.orthogonal_(weight)
         nn.init.xavier_uniform_(self.rnn.weight_ih_l0)

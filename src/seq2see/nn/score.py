@@ -77,7 +77,7 @@ class General(Score):
 
 
 class Additive(Score):
-    """Bahdanau et al. 2015, appendix A.1.2: v . tanh(W q + U k); Luong's concat is the same with W and U side by side."""
+    """Bahdanau et al. 2015, appendix A.1.2: v . tanh(W q + U k); in Luong's concat W and U stand side by side."""
 
     def __init__(self, *, query_size: int, key_size: int, size: int = 0) -> None:
         super().__init__()

@@ -9,5 +9,7 @@ from seq2see.search.walk import walk
 class Greedy:
     """The likeliest token at every step."""
 
+    width = 1
+
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
         return [[row] for row in walk(step, state, fixed, limits, choose=lambda logprobs, _: logprobs.argmax(dim=1))]

@@ -49,4 +49,6 @@ class Limits:
 class Search(Protocol):
     """A way from a step function to outputs: for each source a list, best first."""
 
+    width: int  # how many hypotheses of one source are looked at together
+
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]: ...

@@ -17,6 +17,8 @@ class Sample:
     The same source gives the same outputs whatever else is in its batch: every source draws from its own stream.
     """
 
+    width = 1
+
     def __init__(
         self,
         *,

@@ -33,16 +33,17 @@ function nameKey(key) {
 }
 
 function drawPanel(history, keys) {
-  const series = keys.map((key, index) => ({ name: nameKey(key), kind: styleSeries(keys, index), points: readPoints(history, key) }));
+  const series = keys.map((key, index) => {
+    return { name: nameKey(key), kind: styleSeries(keys, index), points: readPoints(history, key) };
+  });
   const legend = make("figcaption", {}, ...series.map((each) => make("span", { class: `key ${each.kind}` }, each.name)));
-  const readout = make("span", { class: "values", role: "status" });
-  legend.append(readout);
+  const readout = make("p", { class: "values", role: "status" });
   const holder = make("div", { class: "plot" });
   const draw = (width) => holder.replaceChildren(drawPlot(series, keys, width, readout));
   draw(640);
   // drawn anew at each width, so that letters keep their size on a phone
   new ResizeObserver(([entry]) => entry.contentRect.width > 0 && draw(entry.contentRect.width)).observe(holder);
-  return make("figure", { class: "curve" }, legend, holder);
+  return make("figure", { class: "curve" }, legend, holder, readout);
 }
 
 function styleSeries(keys, index) {
@@ -54,7 +55,8 @@ function drawPlot(series, keys, width, readout) {
   const all = series.flatMap((each) => each.points);
   const frame = makeFrame(all, keys, width);
   const label = series.map((each) => `${each.name} ends at ${formatNumber(each.points.at(-1)[1])}`).join(", ");
-  const svg = makeSvg("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", tabindex: 0, "aria-label": label });
+  const size = { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT };
+  const svg = makeSvg("svg", { ...size, role: "img", tabindex: 0, "aria-label": label });
   svg.append(...drawAxes(frame, width), ...series.flatMap((each) => drawSeries(each, frame)));
   const rule = makeSvg("line", { class: "rule", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden" });
   svg.append(rule);
@@ -71,9 +73,10 @@ function makeFrame(points, keys, width) {
   const [left, right] = [Math.min(...xs), Math.max(...xs)];
   const x = (value) => MARGIN.left + ((value - left) / (right - left || 1)) * (width - MARGIN.left - MARGIN.right);
   const [floor, ceiling] = [yTicks[0], yTicks.at(-1)];
-  const y = (value) => HEIGHT - MARGIN.bottom - ((value - floor) / (ceiling - floor)) * (HEIGHT - MARGIN.top - MARGIN.bottom);
-  const xTicks = makeTicks(left, right === left ? left + 1 : right, Math.max(2, width / 110)).filter((t) => t >= left && t <= right);
-  return { x, y, xTicks, yTicks };
+  const room = HEIGHT - MARGIN.top - MARGIN.bottom;
+  const y = (value) => MARGIN.top + ((ceiling - value) / (ceiling - floor)) * room;
+  const xTicks = makeTicks(left, right === left ? left + 1 : right, Math.max(2, width / 110));
+  return { x, y, xTicks: xTicks.filter((tick) => tick >= left && tick <= right), yTicks };
 }
 
 // Round numbers from at or below `low` to at or above `high`.
@@ -91,8 +94,8 @@ function drawAxes({ x, y, xTicks, yTicks }, width) {
     makeSvg("line", { class: "across", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }),
     makeSvg("text", { class: "tick", x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formatNumber(tick)),
   ]);
-  const along = xTicks.map((tick) =>
-    makeSvg("text", { class: "tick", x: x(tick), y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" }, formatNumber(tick)));
+  const below = { class: "tick", y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" };
+  const along = xTicks.map((tick) => makeSvg("text", { ...below, x: x(tick) }, formatNumber(tick)));
   const name = makeSvg("text", { class: "tick", x: width - MARGIN.right, y: HEIGHT - 4, "text-anchor": "end" }, "update");
   return [...across, ...along, name];
 }
@@ -111,7 +114,8 @@ function followPointer(svg, series, frame, rule, readout) {
     place = Math.min(Math.max(index, 0), stops.length - 1);
     const stop = stops[place];
     fill(rule, { x1: frame.x(stop), x2: frame.x(stop), visibility: "visible" }, []);
-    const values = series.flatMap((each) => each.points.filter((point) => point[0] === stop).map((point) => `${each.name} ${formatNumber(point[1])}`));
+    const values = series.flatMap((each) =>
+      each.points.filter((point) => point[0] === stop).map((point) => `${each.name} ${formatNumber(point[1])}`));
     readout.textContent = `update ${formatNumber(stop)}: ${values.join(", ")}`;
   };
   const hide = () => {

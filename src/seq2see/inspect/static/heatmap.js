@@ -225,9 +225,12 @@ function describe(view, here) {
   const [row, column] = [here.row, here.column];
   if (row >= 0 && column >= 0) {
     const weight = make("strong", {}, formatWeight(view.weights[row][column]));
-    return [quote(targets[row]), ` (${row + 1}) looks at `, quote(sources[column]), ` (${column + 1}) with weight `, weight];
+    const [target, source] = [quote(targets[row]), quote(sources[column])];
+    return [target, ` (${row + 1}) looks at `, source, ` (${column + 1}) with weight `, weight];
   }
-  const [token, others, verb] = row >= 0 ? [targets[row], sources, " looks at "] : [sources[column], targets, " is looked at by "];
+  const [token, others, verb] = row >= 0
+    ? [targets[row], sources, " looks at "]
+    : [sources[column], targets, " is looked at by "];
   const weights = row >= 0 ? view.weights[row] : view.weights.map((line) => line[column]);
   const sure = token.confidence == null ? "" : `, ${formatShare(token.confidence)} sure,`;
   return [quote(token), sure + verb, ...listStrongest(others, weights)];

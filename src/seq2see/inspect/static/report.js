@@ -1,18 +1,20 @@
 // The report of a run, from the top: what it is, its scores, how it learned, what it wrote, where it failed.
 
+const NO_MISTAKES = "No mistakes to show: none were recorded for this run.";
 const waiting = []; // heatmaps are drawn when somebody opens them; printing opens all
 
 function drawReport(report) {
+  const learned = report.history.length ? [drawCurves(report.history)] : [say("No learning history was kept.")];
   const examples = report.examples.map((example, index) => drawExample(example, index === 0));
   const mistakes = report.mistakes.map((example) => drawExample(example, false));
   return [
     make("h1", { dir: "auto" }, report.title),
-    report.scores.length ? make("div", { class: "cards" }, ...report.scores.map(drawCard)) : null,
-    ...drawSection("How it learned", report.history.length ? [drawCurves(report.history)] : [say("No learning history was kept.")]),
+    make("div", { class: "cards" }, ...report.scores.map(drawCard)),
+    ...drawSection("How it learned", learned),
     ...drawSection("Examples", examples.length ? examples : [say("No examples were kept.")]),
-    ...drawSection("Worst mistakes", mistakes.length ? mistakes : [say("No mistakes to show: every prediction looked at here matches its reference.")]),
+    ...drawSection("Worst mistakes", mistakes.length ? mistakes : [say(NO_MISTAKES)]),
     ...drawSection("Facts", [drawFacts(report.facts)]),
-  ].filter((node) => node !== null);
+  ];
 }
 
 function drawSection(name, content) {
@@ -31,7 +33,8 @@ function drawCard(score) {
 }
 
 function drawFacts(facts) {
-  const pairs = Object.entries(facts).flatMap(([name, value]) => [make("dt", {}, name), make("dd", { dir: "auto" }, String(value))]);
+  const pairs = Object.entries(facts).flatMap(([name, value]) =>
+    [make("dt", {}, name), make("dd", { dir: "auto" }, String(value))]);
   return pairs.length ? make("dl", { class: "facts" }, ...pairs) : say("Nothing is recorded.");
 }
 
@@ -58,9 +61,10 @@ function drawSummary(example) {
   const verdict = example.reference === null ? null : example.edits ? "✗" : "✓";
   const rows = [["source", [example.source]], ["prediction", markEdits(example, 1, "del")]];
   if (example.edits) rows.push(["reference", markEdits(example, 2, "ins")]);
-  const lines = rows.map(([name, content]) =>
-    make("span", { class: "line" }, make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, ...content)));
-  const score = make("span", { class: "score" }, verdict ? make("b", {class: example.edits ? "wrong" : "right"}, verdict) : null, ` score ${formatNumber(example.score)}`);
+  const lines = rows.map(([name, content]) => make("span", { class: "line" },
+    make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, ...content)));
+  const sign = verdict && make("b", { class: example.edits ? "wrong" : "right" }, verdict);
+  const score = make("span", { class: "score" }, sign, ` score ${formatNumber(example.score)}`);
   return make("div", { class: "summary" }, make("div", { class: "lines" }, ...lines), score);
 }
 

@@ -65,7 +65,7 @@ class RnnDecoder(nn.Module):
         return self.output(features[:, 0]), state
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t o"]:
-        """Teacher forcing: what the output layer sees after each token; all steps at once where the reader permits it."""
+        """Teacher forcing: what the output layer sees after each token; all steps at once if the reader permits it."""
         embedded = self.dropout(self.embed(tokens))
         reading, state = self.begin(memory)
         walk = self._walk if self.reader.loops else self._run

@@ -1,0 +1,99 @@
+"""The configuration of a run; field descriptions become the comments of a written config.yaml."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+# a name, or {kind: name, option: value}; checked against the constructor it names when it is built
+PartSpec = str | dict[str, Any]
+
+Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Section(BaseModel):
+    """Frozen, and without room for a mistyped key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class ParallelFiles(Section):
+    """Two files whose lines belong together."""
+
+    source: str = Field(description="one source a line")
+    target: str = Field(description="its target on the same line")
+
+
+Split = str | ParallelFiles
+
+
+class Data(Section):
+    """What to learn from."""
+
+    train: Split = Field(description="a .tsv, .csv or .jsonl file, or {source: FILE, target: FILE}")
+    valid: Split | None = Field(
+        default=None, description="to choose the best weights by; if not given, held out of train"
+    )
+    test: Split | None = Field(default=None, description="scored once, at the end")
+    held_out: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.05, description="share of the training data that is held out if valid is not given"
+    )
+    fields: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="names of the source and target columns, if the file has more than two"
+    )
+    max_tokens: Positive = Field(default=512, description="longer pairs are left out of training")
+
+
+class Tokens(Section):
+    """How text is cut: source and target each with a vocabulary of its own, or joint for both."""
+
+    source: PartSpec | None = Field(default=None, description="characters, words, bpe or unigram")
+    target: PartSpec | None = None
+    joint: PartSpec | None = Field(default=None, description="one vocabulary for both sides")
+
+    @model_validator(mode="after")
+    def _either(self) -> "Tokens":
+        if (self.joint is None) == (self.source is None or self.target is None):
+            raise ValueError("give either source and target, or joint")
+        return self
+
+
+class Model(Section):
+    """What learns."""
+
+    encoder: PartSpec
+    decoder: PartSpec
+
+
+class Train(Section):
+    """How it learns."""
+
+    updates: Positive = Field(default=2000, description="how many times the weights are changed")
+    batch_tokens: Positive = Field(default=4096, description="tokens of the longer side in a batch, padding included")
+    accumulate: Positive = Field(default=1, description="batches that one update sums over")
+    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
+    schedule: PartSpec = Field(default="constant", description="constant, noam, inverse_sqrt, cosine or plateau")
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")
+    label_smoothing: Share = 0.0
+    evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
+    evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
+    watch: Literal["valid_loss", "exact_match", "bleu", "chrf", "cer"] = Field(
+        default="valid_loss", description="what decides which weights are best"
+    )
+    patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
+    average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
+
+
+class Config(Section):
+    """One run."""
+
+    task: Literal["transduction"] = "transduction"
+    preset: str | None = Field(default=None, description="the paper this started from")
+    seed: Natural = Field(default=1, description="everything random follows from it")
+    data: Data
+    tokens: Tokens
+    model: Model
+    train: Train = Train()
+    search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam or sample")

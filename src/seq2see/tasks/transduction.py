@@ -1,0 +1,114 @@
+"""Text to text: data, loss, prediction and metrics of a sequence-to-sequence model."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import exp
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from seq2see.config.schema import Config, PartSpec
+from seq2see.core.registry import part
+from seq2see.core.token import Token
+from seq2see.data.batch import Batch, group_by_length, pad
+from seq2see.data.pairs import Pairs
+from seq2see.data.store import pack
+from seq2see.data.tokenise import END, PAD, START, UNKNOWN, Tokenizer
+from seq2see.metrics.text import Metric, score_texts
+from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
+from seq2see.nn.loss import output_cross_entropy
+from seq2see.search.hypothesis import Hypothesis, Limits, Search
+
+PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Sums over the target tokens of a batch."""
+
+    total: Float[Tensor, ""]  # what is minimised
+    nll: Float[Tensor, ""]  # negative log-likelihood, without smoothing
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """One predicted text."""
+
+    text: str
+    score: float  # what the search ranks by
+    tokens: tuple[Token, ...]  # with confidences; the end mark last if it was reached
+    ids: tuple[int, ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class Transduction:
+    """The task with its learned tokenizers."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def learn(cls, config: Config, pairs: Pairs) -> "Transduction":
+        """Learn the vocabularies from the training texts."""
+        tokens = config.tokens
+        if tokens.joint is not None:
+            joint = _learn(tokens.joint, [*pairs.source, *pairs.target], "joint")
+            return cls(joint, joint)
+        return cls(_learn(tokens.source, pairs.source, "source"), _learn(tokens.target, pairs.target, "target"))
+
+    def build(self, config: Config) -> Seq2Seq:
+        """A new model of the configured kind; its initial weights follow from the seed."""
+        torch.manual_seed(config.seed)
+        return build_seq2seq(
+            encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
+            decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
+            source_vocabulary=len(self.source),
+            target_vocabulary=len(self.target),
+        )
+
+    def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0) -> Loss:
+        """Cross-entropy under teacher forcing; padding is never computed at the output layer."""
+        decoder = model.decoder
+        features = decoder.features(batch.inputs, model.encoder(batch.source, batch.source_mask))
+        rows, targets = features[batch.target_mask], batch.targets[batch.target_mask]
+        output = decoder.output
+        total, nll = output_cross_entropy(rows, output.weight, output.bias, targets, smoothing=smoothing)
+        return Loss(total, nll, len(targets))
+
+    def predict(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> list[list[Output]]:
+        """Outputs for each text, best first; a blank text has a blank output."""
+        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
+        rows = [row for row, text in enumerate(texts) if text.strip()]
+        for row, hypotheses in self._decode(model, [texts[row] for row in rows], search):
+            text = texts[rows[row]]
+            results[rows[row]] = [self.read(hypothesis, text) for hypothesis in hypotheses]
+        return results
+
+    def score(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+        """Every metric of this task."""
+        return score_texts(outputs, references)
+
+    def read(self, hypothesis: Hypothesis, source: str) -> Output:
+        """A hypothesis as text with tokens."""
+        tokens = self.target.tokens(hypothesis.tokens)
+        sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
+        return Output(self.target.decode(hypothesis.tokens), hypothesis.score, sure, hypothesis.tokens, source)
+
+    @torch.inference_mode()
+    def _decode(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> Iterator[tuple[int, list[Hypothesis]]]:
+        model.eval()
+        sequences = pack(self.source.ids(texts))
+        for rows in group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1)) if texts else ():
+            source, mask = pad([sequences[row] for row in rows])
+            fixed, state = model.decoder.begin(model.encoder(source, mask))
+            # twice the source and a little: no output of a trained model needs more, and an untrained one stops
+            limits = Limits(START, END, longest=2 * mask.sum(dim=1) + 20, banned=(PAD, START, UNKNOWN))
+            yield from zip(rows.tolist(), search(model.decoder.step, state, fixed, limits), strict=True)
+
+
+def _learn(spec: PartSpec | None, texts: Sequence[str], side: str) -> Tokenizer:
+    tokenizer: Tokenizer = part("tokenizer", spec, path=("tokens", side))().learn(texts)
+    return tokenizer

@@ -1,0 +1,177 @@
+"""The run folder: the unit of sharing. Weights, tokenizers, configuration, metrics; no pickle anywhere."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from seq2see.config.load import load_config
+from seq2see.config.schema import Config
+from seq2see.core.errors import CheckpointError, ConfigError, TokenError
+from seq2see.core.files import write_atomic
+from seq2see.data.tokenise import Tokenizer
+from seq2see.tasks.transduction import Transduction
+from seq2see.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+
+SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that holds one run."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration, for people and for us."""
+        return self.path / "config.yaml"
+
+    @property
+    def weights_file(self) -> Path:
+        """The weights that predict."""
+        return self.path / "weights.safetensors"
+
+    @property
+    def metrics_file(self) -> Path:
+        """One JSON object a line: what was measured while training."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def report_file(self) -> Path:
+        """The page about the run."""
+        return self.path / "report.html"
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder holds anything."""
+        return self.path.is_dir() and any(self.path.iterdir())
+
+    def create(self, config_text: str) -> None:
+        """Make the folder with its configuration."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / "checkpoints").mkdir(exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
+        write_atomic(self.config_file, config_text)
+
+    def read_config(self) -> Config:
+        """The configuration the run was started with."""
+        if not self.path.is_dir():
+            raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
+        if not self.config_file.is_file():
+            raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
+        return load_config(file=self.config_file).config
+
+    def write_task(self, task: Transduction) -> None:
+        """Save the tokenizers."""
+        for side in SIDES:
+            write_atomic(self._tokenizer_file(side), getattr(task, side).to_json())
+
+    def read_task(self) -> Transduction:
+        """Load the tokenizers."""
+        return Transduction(*(self._read_tokenizer(side) for side in SIDES))
+
+    @property
+    def has_task(self) -> bool:
+        """Whether both tokenizers were written."""
+        return all(self._tokenizer_file(side).is_file() for side in SIDES)
+
+    def write_weights(self, tensors: Mapping[str, Tensor], config: Config, update: int) -> None:
+        """Put these weights in the place of those that predict."""
+        digests = {side: self._tokenizer_digest(side) for side in SIDES}
+        facts = {"update": update, "tokenizers": digests, "model": _shape(config)}
+        write_checkpoint(self.weights_file, Checkpoint(tensors, facts))
+
+    def read_weights(self, config: Config) -> Checkpoint:
+        """The weights that predict, if configuration and tokenizers are still those they were trained with."""
+        checkpoint = read_checkpoint(self.weights_file)
+        for side in SIDES:
+            if checkpoint.facts["tokenizers"][side] != self._tokenizer_digest(side):
+                raise CheckpointError(f"{self._tokenizer_file(side)}: the file was changed or damaged since training.")
+        changes = describe_changes(checkpoint.facts["model"], _shape(config))
+        if changes:
+            raise ConfigError(
+                f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
+            )
+        return checkpoint
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints to go on from, newest first."""
+        return sorted((self.path / "checkpoints").glob("update-*.safetensors"), reverse=True)
+
+    def checkpoint_file(self, update: int) -> Path:
+        """Where the checkpoint of an update is kept."""
+        return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
+
+    def prune(self, keep: int) -> None:
+        """Remove all but the newest checkpoints."""
+        for path in self.checkpoints()[keep:]:
+            path.unlink()
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """What was measured; a last line that a crash cut short is left out."""
+        if not self.metrics_file.is_file():
+            return []
+        rows = []
+        for line in self.metrics_file.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return rows
+
+    def rewind_metrics(self, update: int) -> None:
+        """Forget what was measured after an update, because it is going to be measured again."""
+        rows = [json.dumps(row) for row in self.read_metrics() if row["update"] <= update]
+        write_atomic(self.metrics_file, "".join(f"{row}\n" for row in rows))
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Add one measurement."""
+        try:
+            with open(self.metrics_file, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.metrics_file} cannot be written: {error.strerror or error}; make room and run it again."
+            ) from error
+
+    def _tokenizer_file(self, side: str) -> Path:
+        return self.path / f"{side}.tokenizer.json"
+
+    def _tokenizer_digest(self, side: str) -> str:
+        file = self._tokenizer_file(side)
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+    def _read_tokenizer(self, side: str) -> Tokenizer:
+        file = self._tokenizer_file(side)
+        try:
+            return Tokenizer.from_json(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise CheckpointError(f"{file}: there is no such file; the run folder is not whole.") from None
+        except (TokenError, UnicodeDecodeError) as error:
+            raise CheckpointError(f"{file}: the file is damaged or cut short ({error}).") from None
+
+
+def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The keys that differ between two configurations, as `key: old -> new`."""
+    old, new = dict(_flatten(before)), dict(_flatten(after))
+    keys = [key for key in [*old, *(new.keys() - old.keys())] if old.get(key) != new.get(key)]
+    return ", ".join(f"{key}: {old.get(key, 'not set')} -> {new.get(key, 'not set')}" for key in keys)
+
+
+def _shape(config: Config) -> dict[str, Any]:
+    """What the weights depend on."""
+    return config.model_dump(mode="json", include={"task", "model", "tokens"})
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        flat += _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(prefix + key, value)]
+    return flat

@@ -1,0 +1,131 @@
+"""A training job: from a configuration to a `Fit` that is ready to run, with everything checked before time is spent."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from seq2see.config.schema import Config, ParallelFiles, Split
+from seq2see.core.errors import CheckpointError, ConfigError, DataError
+from seq2see.core.files import write_atomic
+from seq2see.core.foreign import admit
+from seq2see.data.batch import collate, plan_batches
+from seq2see.data.doctor import Diagnosis
+from seq2see.data.pairs import Origin, Pairs
+from seq2see.data.split import split_pairs
+from seq2see.data.store import Store, cache_folder, prepare
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.search.greedy import Greedy
+from seq2see.tasks.transduction import Transduction
+from seq2see.train.folder import RunFolder, describe_changes
+from seq2see.train.loop import Fit
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything a training needs, made ready."""
+
+    fit: Fit
+    train: Pairs
+    valid: Pairs
+    test: Pairs | None
+
+    def estimate(self, samples: int = 3) -> float:
+        """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
+        fit, train = self.fit, self.fit.config.train
+        lengths = fit.store.source.lengths, fit.store.target.lengths
+        plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
+        seconds = []
+        for rows in plan[: samples + 1]:
+            began = time.perf_counter()
+            fit.task.loss(fit.model, collate(fit.store, rows)).total.backward()
+            seconds.append(time.perf_counter() - began)
+        fit.optimizer.zero_grad()
+        best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
+        return best * train.accumulate * (train.updates - fit.standing.update)
+
+
+def origins(config: Config) -> dict[str, Origin]:
+    """Where the splits of a configuration come from, the training data first."""
+    data = config.data
+    fields = None if data.fields is None else (data.fields[0], data.fields[1])
+    named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
+    return {name: _origin(split, fields) for name, split in named.items() if split is not None}
+
+
+def claim_folder(folder: RunFolder, config: Config, config_text: str) -> bool:
+    """Make the run folder, or find that it holds this very run (then True: go on); another run is an error."""
+    if not folder.exists:
+        if folder.path.exists() and not folder.path.is_dir():
+            raise CheckpointError(f"{folder.path}: this is a file; give a folder for the run.")
+        folder.create(config_text)
+        return False
+    if not folder.config_file.is_file():
+        raise CheckpointError(f"{folder.path}: the folder holds other files and no run; choose another with --out.")
+    changes = describe_changes(folder.read_config().model_dump(), config.model_dump())
+    if changes:
+        raise ConfigError(
+            f"{folder.path} holds another run ({changes}); choose another folder with --out, or undo the change."
+        )
+    return True
+
+
+def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis) -> Job:
+    """Learn or load the tokenizers, make the data ready, and build the model."""
+    splits = dict(diagnosis.splits)
+    if "valid" not in splits:
+        splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
+    if folder.has_task:
+        task = folder.read_task()
+    else:
+        task = Transduction.learn(config, splits["train"])
+        folder.write_task(task)
+    stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
+    model = task.build(config)
+    valid = splits["valid"]
+
+    def evaluate(model: Seq2Seq) -> dict[str, float]:
+        return measure(task, model, valid, stores["valid"], config)
+
+    fit = Fit(config, task, model, stores["train"], evaluate, folder)
+    return Job(fit, splits["train"], valid, splits.get("test"))
+
+
+def admit_code(config: Config, folder: RunFolder, near: list[Path]) -> None:
+    """Let the configuration's own code be imported, and keep a copy in the run folder, which may travel."""
+    files = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
+    for file in files:
+        if folder.path.exists() and file.parent != (folder.path / "code").absolute():
+            write_atomic(folder.path / "code" / file.name, file.read_bytes())
+
+
+@torch.inference_mode()
+def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
+    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
+    model.eval()
+    lengths = store.source.lengths, store.target.lengths
+    plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
+    losses = [task.loss(model, collate(store, rows)) for rows in plan]
+    some = pairs.take(range(min(config.train.evaluate_pairs, len(pairs))))
+    outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
+    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.score(outputs, some.target)}
+    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+
+
+def _prepare(pairs: Pairs, task: Transduction, config: Config) -> Store:
+    return prepare(pairs, task.source, task.target, max_tokens=config.data.max_tokens, cache=cache_folder())
+
+
+def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:
+    if isinstance(split, ParallelFiles):
+        return Origin(Path(split.source), Path(split.target))
+    return Origin(Path(split), fields=fields)
+
+
+def refuse(diagnosis: Diagnosis) -> None:
+    """Stop at data that cannot be used."""
+    for finding in diagnosis.errors:
+        raise DataError(finding.message + ".")

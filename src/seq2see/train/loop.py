@@ -1,0 +1,251 @@
+"""The training loop: a generator of events, so that whoever watches decides what to show, and when to stop."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, optim
+
+from seq2see.config.schema import Config
+from seq2see.core.errors import CheckpointError, Seq2SeeError
+from seq2see.core.registry import part
+from seq2see.data.batch import Batch, collate, plan_batches
+from seq2see.data.store import Store
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.tasks.transduction import Transduction
+from seq2see.train.checkpoint import (
+    Checkpoint,
+    average,
+    dump_optimizer,
+    read_checkpoint,
+    restore_optimizer,
+    write_checkpoint,
+)
+from seq2see.train.folder import RunFolder
+from seq2see.train.schedule import Schedule
+
+KEPT = 2  # checkpoints to go on from: should the newest be damaged, there is one before it
+HOPELESS = 20  # updates in a row whose gradient is not a number before we give up
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Training goes on from a checkpoint; `skipped` names damaged ones that were passed over."""
+
+    update: int
+    skipped: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """One update was made."""
+
+    update: int
+    loss: float  # per target token, with smoothing
+    tokens: int  # target tokens, without padding
+    seconds: float
+    learning_rate: float
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The held-out data was looked at."""
+
+    update: int
+    metrics: dict[str, float]
+    best: bool
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Training is over: all updates made, patience lost, or asked to stop (then it can go on later)."""
+
+    update: int
+    reason: str
+    complete: bool
+
+
+Event = Resumed | Stepped | Evaluated | Finished
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a training stands; together with the tensors, all that is needed to go on bit for bit."""
+
+    update: int = 0
+    epoch: int = 0
+    batch: int = 0  # position in the plan of the epoch
+    best: float | None = None
+    waited: int = 0
+    complete: bool = False
+
+
+@dataclass
+class Fit:
+    """One training: what it trains, on what, and where it keeps its state."""
+
+    config: Config
+    task: Transduction
+    model: Seq2Seq
+    store: Store
+    evaluate: Callable[[Seq2Seq], dict[str, float]]
+    folder: RunFolder
+
+    def __post_init__(self) -> None:
+        train = self.config.train
+        width = next(iter(self.model.parameters())).shape[-1]
+        self.optimizer = optim.AdamW(
+            self.model.parameters(), lr=train.learning_rate, weight_decay=train.weight_decay, fused=True
+        )
+        schedule = part("schedule", train.schedule, path=("train", "schedule"))
+        self.schedule: Schedule = schedule(updates=train.updates, size=width)
+        self.standing = Standing()
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Train until done, from the newest whole checkpoint if there is one; yield what happens."""
+        yield from self._resume()
+        if self.standing.complete:
+            yield Finished(self.standing.update, "the training was complete already", complete=True)
+            return
+        batches = self._batches()
+        faults = 0
+        while self.standing.update < self.config.train.updates:
+            stepped = self._update(batches)
+            faults = 0 if math.isfinite(stepped.loss) else faults + 1
+            if faults >= HOPELESS:
+                raise Seq2SeeError(
+                    f"the loss has not been a number for {HOPELESS} updates; lower train.learning_rate or train.clip."
+                )
+            yield stepped
+            if self._is_due():
+                yield self._look()
+            if self._is_patience_lost():
+                break
+            if stop():
+                self._save()
+                yield Finished(self.standing.update, "stopped", complete=False)
+                return
+        yield self._finish()
+
+    def _resume(self) -> Iterator[Resumed]:
+        skipped = []
+        for path in self.folder.checkpoints():
+            try:
+                checkpoint = read_checkpoint(path)
+            except CheckpointError as error:
+                skipped.append(str(error))
+                continue
+            self._restore(checkpoint)
+            yield Resumed(self.standing.update, tuple(skipped))
+            break
+        else:
+            if skipped:
+                raise CheckpointError(f"no checkpoint is whole: {skipped[0]} Train again in another folder.")
+        self.folder.rewind_metrics(self.standing.update)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.facts["fingerprint"] != self.store.fingerprint:
+            raise CheckpointError(
+                f"{self.folder.path}: the training data has changed since this run began; train in another folder."
+            )
+        self.model.load_state_dict(_strip(checkpoint.tensors, "model."))
+        restore_optimizer(self.optimizer, self.model, _strip(checkpoint.tensors, "optimizer."))
+        self.schedule.restore(checkpoint.facts["schedule"])
+        self.standing = Standing(**checkpoint.facts["standing"])
+
+    def _batches(self) -> Iterator[tuple[int, int, Batch]]:
+        """The batches from where the training stands, each with epoch and position of the one after it."""
+        epoch, start = self.standing.epoch, self.standing.batch
+        budget, seed = self.config.train.batch_tokens, self.config.seed
+        while True:
+            lengths = self.store.source.lengths, self.store.target.lengths
+            plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
+            for number in range(start, len(plan)):
+                after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
+                yield *after, collate(self.store, plan[number])
+            epoch, start = epoch + 1, 0
+
+    def _update(self, batches: Iterator[tuple[int, int, Batch]]) -> Stepped:
+        """Change the weights once; everything random in it follows from the seed and the number of the update."""
+        began = time.perf_counter()
+        train, update = self.config.train, self.standing.update + 1
+        torch.manual_seed(self.config.seed * 1_000_003 + update)
+        self.model.train()
+        total, tokens = 0.0, 0
+        for _ in range(train.accumulate):
+            epoch, position, batch = next(batches)
+            loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing)
+            loss.total.backward()
+            total, tokens = total + loss.total.item(), tokens + loss.tokens
+        rate = train.learning_rate * self.schedule.factor(update)
+        self._descend(rate, tokens)
+        self.standing = replace(self.standing, update=update, epoch=epoch, batch=position)
+        return Stepped(update, total / tokens, tokens, time.perf_counter() - began, rate)
+
+    def _descend(self, rate: float, tokens: int) -> None:
+        """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
+        if math.isfinite(norm):
+            clip = self.config.train.clip
+            shrink = min(1.0, clip / (norm + 1e-6)) if clip else 1.0
+            torch._foreach_mul_(gradients, shrink / tokens)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def _is_due(self) -> bool:
+        train, update = self.config.train, self.standing.update
+        return update % train.evaluate_every == 0 or update == train.updates
+
+    def _is_patience_lost(self) -> bool:
+        return 0 < self.config.train.patience <= self.standing.waited
+
+    def _look(self) -> Evaluated:
+        """Look at the held-out data, keep the weights if they are the best so far, and save."""
+        metrics = self.evaluate(self.model)
+        watched = self.config.train.watch
+        value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
+        best = self.standing.best is None or value < self.standing.best
+        self.standing = replace(
+            self.standing, best=value if best else self.standing.best, waited=0 if best else self.standing.waited + 1
+        )
+        self.schedule.observe(metrics["valid_loss"])
+        if best:
+            self.folder.write_weights(self.model.state_dict(), self.config, self.standing.update)
+        self._save()
+        return Evaluated(self.standing.update, metrics, best)
+
+    def _save(self) -> None:
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= {f"optimizer.{n}": t for n, t in dump_optimizer(self.optimizer, self.model).items()}
+        facts: dict[str, Any] = {"standing": asdict(self.standing), "schedule": self.schedule.state()}
+        facts["fingerprint"] = self.store.fingerprint
+        write_checkpoint(self.folder.checkpoint_file(self.standing.update), Checkpoint(tensors, facts))
+        self.folder.prune(max(KEPT, self.config.train.average))
+
+    def _finish(self) -> Finished:
+        reason = "no better for a while" if self._is_patience_lost() else "all updates made"
+        count = self.config.train.average
+        if count:
+            weights = [
+                {
+                    n.removeprefix("model."): t
+                    for n, t in read_checkpoint(path).tensors.items()
+                    if n.startswith("model.")
+                }
+                for path in self.folder.checkpoints()[:count]
+            ]
+            self.folder.write_weights(average(weights), self.config, self.standing.update)
+        self.standing = replace(self.standing, complete=True)
+        self._save()
+        return Finished(self.standing.update, reason, complete=True)
+
+
+def _strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

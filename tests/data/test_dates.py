@@ -1,0 +1,240 @@
+"""Written dates: one meaning each, none in two splits, and the ways of writing that people expect."""
+
+import datetime
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import unicodedata
+from collections import Counter
+from random import Random
+
+import pytest
+from babel.dates import format_date
+
+from seq2see.data.dates import LOCALES, DateSplits, fold_word, list_month_words, make_dates, write_date
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+FEBRUARY = """
+february februar février febrero febbraio fevereiro februari helmikuuta lutego února februára veljače februarie február
+февруари φεβρουαρίου şubat февраля лютого febrer फ़रवरी فبراير בפברואר
+"""
+
+
+@pytest.fixture(scope="module")
+def splits() -> DateSplits:
+    return make_dates(train=8_000, valid=4_000, test=4_000, seed=3)  # a tenth of the days is 3_689
+
+
+@pytest.fixture(scope="module")
+def pairs(splits: DateSplits) -> list[tuple[str, str]]:
+    return splits.train + splits.valid + splits.test
+
+
+def numbers(text: str) -> list[str]:
+    """The runs of digits, whatever the script they are written in."""
+    return re.findall(r"\d+", "".join(str(unicodedata.digit(c)) if c.isdigit() and c != "º" else c for c in text))
+
+
+def numeric_readings(parts: list[str]) -> set[str]:
+    """All the days that somebody could read in three numbers with the year first or last, or in eight digits."""
+    if len(parts) == 1:
+        parts = [parts[0][:4], parts[0][4:6], parts[0][6:]]
+    (first, second), year = (parts[1:], parts[0]) if len(parts[0]) == 4 else (parts[:2], parts[2])
+    orders = [(first, second)] if year == parts[0] else [(first, second), (second, first)]
+    return {f"{year}-{int(m):02}-{int(d):02}" for m, d in orders if int(m) <= 12}
+
+
+def samples(day: datetime.date, *, locale: str, count: int = 2_000) -> set[str]:
+    random = Random(5)
+    return {write_date(day, random=random, locale=locale) for _ in range(count)}
+
+
+def test_splits_have_the_sizes_asked_for(splits: DateSplits) -> None:
+    assert (len(splits.train), len(splits.valid), len(splits.test)) == (8_000, 4_000, 4_000)
+
+
+@pytest.mark.parametrize("side", [0, 1], ids=["string", "day"])
+def test_splits_are_disjoint(splits: DateSplits, side: int) -> None:
+    train, valid, test = ({pair[side] for pair in split} for split in (splits.train, splits.valid, splits.test))
+    assert not train & valid
+    assert not train & test
+    assert not valid & test
+
+
+def test_no_string_is_written_twice(pairs: list[tuple[str, str]]) -> None:
+    assert len({written for written, _ in pairs}) == len(pairs)
+
+
+def test_a_string_has_one_meaning_whatever_its_case_accents_and_punctuation(pairs: list[tuple[str, str]]) -> None:
+    meanings: dict[tuple[str, ...], set[str]] = {}
+    for written, iso in pairs:
+        meanings.setdefault(tuple(map(fold_word, re.findall(r"\d+|[^\W\d]+", written))), set()).add(iso)
+    assert [key for key, isos in meanings.items() if len(isos) > 1] == []
+
+
+def test_days_are_of_the_years_1950_to_2050(pairs: list[tuple[str, str]]) -> None:
+    days = [datetime.date.fromisoformat(iso) for _, iso in pairs]
+    assert min(days).year == 1950
+    assert max(days).year == 2050
+
+
+def test_the_seed_decides() -> None:
+    first, again, other = (make_dates(train=50, valid=20, test=20, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.train != other.train
+
+
+def test_a_longer_train_leaves_the_test_as_it_was() -> None:
+    short, long = (make_dates(train=count, valid=0, test=50, seed=1) for count in (10, 500))
+    assert short.test == long.test
+    assert short.train == long.train[:10]
+
+
+def test_another_process_writes_the_same_even_after_babel_mixed_up_its_names() -> None:
+    script = """
+import hashlib, sys
+from babel import Locale
+for name in ("he", "zh", "hi"):  # their inherited stand-alone names end up in other locales
+    [list(Locale.parse(name).months["stand-alone"][width].values()) for width in ("wide", "abbreviated")]
+from seq2see.data.dates import make_dates
+assert "torch" not in sys.modules
+print(hashlib.sha256(repr(make_dates(train=2000, valid=50, test=50, seed=9)).encode()).hexdigest())
+"""
+    environment = os.environ | {"PYTHONHASHSEED": "77"}
+    run = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    here = repr(make_dates(train=2000, valid=50, test=50, seed=9))
+    assert run.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
+
+
+def test_the_year_is_the_calendars_on_the_days_around_new_year() -> None:
+    # in ISO weeks these days belong to 2019, 2020, 2025, 2026 and, in weeks from Sunday on, to 2023
+    days = [datetime.date(*ymd) for ymd in ((2018, 12, 31), (2021, 1, 1), (2024, 12, 30), (2027, 1, 3), (2022, 12, 31))]
+    for locale in LOCALES:
+        for day in days:
+            for written in samples(day, locale=locale, count=100):
+                parts = numbers(written)
+                years = {str(day.year), day.strftime("%y"), day.strftime("%Y%m%d")}
+                assert years & {parts[0], parts[-1]}, (locale, day, written)
+
+
+def test_a_numeric_date_can_be_read_in_one_way_only() -> None:
+    random, seen = Random(0), 0
+    for n in range(12_000):
+        day = datetime.date(1950, 1, 1) + datetime.timedelta(n)
+        locale = LOCALES[n % len(LOCALES)]
+        written = write_date(day, random=random, locale=locale)
+        parts = numbers(written)
+        if locale != "vi" and (len(parts) == 3 or len(parts[0]) == 8):  # a Vietnamese month word holds a number
+            seen += 1
+            assert numeric_readings(parts) == {day.isoformat()}, written
+    assert seen > 2_000
+
+
+def test_the_numeric_reader_of_this_file_sees_what_is_ambiguous() -> None:
+    assert numeric_readings(["03", "04", "2018"]) == {"2018-03-04", "2018-04-03"}
+    assert numeric_readings(["4", "4", "2018"]) == {"2018-04-04"}
+    assert numeric_readings(["13", "4", "2018"]) == {"2018-04-13"}
+    assert numeric_readings(["20180509"]) == {"2018-05-09"}
+
+
+def test_two_digits_are_a_year_of_1969_to_2050_after_the_day_and_a_month_word(pairs: list[tuple[str, str]]) -> None:
+    short = [(w, iso) for w, iso in pairs if all(len(part) < 4 for part in numbers(w))]
+    for written, iso in short:
+        day, year = map(int, numbers(written))
+        assert (1900 if year >= 69 else 2000) + year == int(iso[:4]), written
+        assert day == int(iso[8:]), written
+        assert any(fold_word(word) in list_month_words() for word in re.findall(r"[^\W\d]+", written)), written
+    assert 0.02 < len(short) / len(pairs) < 0.1
+
+
+def test_a_word_for_two_months_is_no_month_word() -> None:
+    words = list_month_words()
+    # listopada is October in Croatia and November in Poland; lip is June there and July here
+    assert words.keys().isdisjoint({"listopada", "listopad", "lis", "lip", "srp"})
+    assert (words["listopadu"], words["sept"], words["marz"], words["maerz"], words["май"]) == (11, 9, 3, 3, 5)
+
+
+@pytest.mark.parametrize(("locale", "month"), [("hr", 10), ("pl", 11)])
+def test_an_unclear_word_is_never_written(locale: str, month: int) -> None:
+    assert not [w for w in samples(datetime.date(2018, month, 9), locale=locale) if "listopad" in w.lower()]
+
+
+def test_many_languages_appear(pairs: list[tuple[str, str]]) -> None:
+    text = " ".join(written for written, _ in pairs).lower()
+    assert sum(bool(re.search(rf"(?<![^\W\d]){word}(?![^\W\d])", text)) for word in FEBRUARY.split()) >= 18
+    assert {"年", "년"} <= set(text)
+
+
+def test_english_has_about_two_fifths_of_the_words(pairs: list[tuple[str, str]]) -> None:
+    march = [w.lower() for w, iso in pairs if iso[5:7] == "03" and re.search(r"[^\W\d]{4}", w)]
+    assert 0.2 < sum("march" in w for w in march) / len(march) < 0.5
+
+
+def test_the_weekday_is_wrong_about_one_time_in_seven() -> None:
+    right: Counter[bool] = Counter()
+    random = Random(2)
+    for n in range(4_000):
+        day = datetime.date(2000, 1, 1) + datetime.timedelta(n)
+        found = re.findall("|".join(WEEKDAYS), write_date(day, random=random, locale="en_US").lower())
+        if found:
+            right[WEEKDAYS.index(found[0]) == day.weekday()] += 1
+    assert right.total() > 1_000
+    assert right[False] / right.total() == pytest.approx(0.15, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("locale", "iso", "expected"),
+    [
+        ("en_GB", "2016-02-20", {"20th of February 2016", "the 20th of February, 2016", "20 February 2016"}),
+        ("en_GB", "1979-05-03", {"May 3rd 1979", "May the 3rd 1979", "3 May '79", "3-May-1979", "3May1979"}),
+        ("en_US", "2018-09-09", {"Sept. 9, 2018", "Sep 9 2018", "2018 September 9", "Sun, Sep 9, 2018", "20180909"}),
+        ("en_US", "2018-05-09", {"2018/05/09", "2018.5.9", "2018-5-9", "Wednesday the 9th of May 2018", "9May2018"}),
+        ("de", "2016-02-20", {"20. Februar 2016", "am 20. Februar 2016", "20.02.2016", "20. Feb 16"}),
+        ("de", "1979-03-03", {"3. März 1979", "3. Marz 1979", "3. Maerz 1979", "3 März 1979", "3. Mär 79"}),
+        ("de_AT", "2016-01-20", {"20. Jänner 2016"}),
+        ("fr", "2020-05-01", {"1er mai 2020", "le 1 mai 2020", "le 1er mai 2020"}),
+        ("fr", "1998-02-14", {"14 février 1998", "14 fevrier 1998", "le 14 février 1998", "14 févr 1998"}),
+        ("es", "2020-05-01", {"1º de mayo de 2020", "el 1 de mayo de 2020", "1 de Mayo de 2020"}),
+        ("sv", "2018-05-03", {"den 3 maj 2018"}),
+        ("ru", "2018-05-09", {"9 мая 2018 г.", "9 мая 2018"}),
+        ("ja", "2018-05-09", {"2018年5月9日", "２０１８年５月９日", "2018年 5月 9日"}),
+        ("ko", "2018-05-09", {"2018년 5월 9일", "2018년5월9일"}),
+        ("hi", "2018-05-09", {"9 मई 2018", "९ मई २०१८"}),
+        ("ar", "2018-05-09", {"9 مايو 2018", "٩ مايو ٢٠١٨"}),
+    ],
+)
+def test_known_ways_of_writing_appear(locale: str, iso: str, expected: set[str]) -> None:
+    assert expected - samples(datetime.date.fromisoformat(iso), locale=locale, count=3_000) == set()
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_babel_writes_so_too(locale: str) -> None:
+    day = datetime.date(2018, 5, 23)
+    expected = format_date(day, "long", locale=locale).replace("\u202f", " ")
+    assert expected in samples(day, locale=locale, count=300)
+
+
+def test_the_looser_ways_of_spacing_and_case_appear() -> None:
+    written = samples(datetime.date(2016, 2, 20), locale="en_US", count=4_000)
+    for pattern in (
+        r"^ ",
+        r" $",
+        "  ",
+        "\t",
+        "\u00a0",
+        ",,",
+        "^FEBRUARY 20TH",
+        "^february 20th",
+        r"20,2016$",
+        "20 2016",
+    ):
+        assert any(re.search(pattern, w) for w in written), pattern
+
+
+def test_a_wrong_request_says_what_is_possible() -> None:
+    with pytest.raises(ValueError, match=r"`test` must be between 0 and \d+, but is 1000000000 instead"):
+        make_dates(train=0, valid=0, test=10**9, seed=0)
+    with pytest.raises(ValueError, match=r"`locale` must be one of en_US.*, but is 'xx' instead"):
+        write_date(datetime.date(2016, 2, 20), random=Random(0), locale="xx")

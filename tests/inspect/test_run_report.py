@@ -1,0 +1,71 @@
+"""The report packs everything it is given, and says what is missing."""
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.report import Example, Report, Score, compare_texts, render_report
+
+ATTACK = "</script><img src=x onerror=alert(1)>"
+
+
+def read_report(report: Report) -> Any:
+    """The payload inside the rendered page."""
+    page = render_report(report)
+    found = re.search(r'<script type="application/json" id="seq2see-payload">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
+    report = Report(
+        title="Dates",
+        facts={"preset": "tiny"},
+        scores=[Score("exact match", 98.7, "exact|v1", "%")],
+        history=[{"update": 1, "loss": 2.5}, {"update": 2, "valid_loss": 1.5, "exact_match": 0.5}],
+        examples=[Example("ab", "xy", "xy", -0.1, hand_trace)],
+        mistakes=[Example("ab", "xz", "xy", -0.9)],
+    )
+    payload = read_report(report)
+    assert payload["facts"] == {"preset": "tiny"}
+    assert payload["scores"] == [{"name": "exact match", "value": 98.7, "signature": "exact|v1", "unit": "%"}]
+    assert payload["history"] == [dict(row) for row in report.history]
+    assert payload["examples"][0]["trace"] == hand_trace.to_dict()
+    assert payload["examples"][0]["edits"] is None
+    assert payload["mistakes"][0]["edits"] == [["equal", "x", "x"], ["replace", "z", "y"]]
+    assert payload["mistakes"][0]["trace"] is None
+
+
+def test_missing_things_are_said() -> None:
+    page = render_report(Report("bare", examples=[Example("a", "b", None, 0.5)]))
+    assert "This model has no attention to show." in page
+    assert "No mistakes to show" in page
+
+
+def test_edits_rebuild_both_texts() -> None:
+    for prediction, reference in [("2009-03-14", "2009-02-14"), ("", "ab"), ("abc", ""), ("हिन्दी", "हिंदी")]:
+        edits = compare_texts(prediction, reference)
+        assert "".join(edit[1] for edit in edits) == prediction
+        assert "".join(edit[2] for edit in edits) == reference
+
+
+def test_no_text_becomes_markup() -> None:
+    example = Example(ATTACK, ATTACK, "other", 0.0)
+    report = Report(ATTACK, {ATTACK: ATTACK}, [Score(ATTACK, 1.0, ATTACK, ATTACK)], [], [example], [example])
+    page = render_report(report)
+    assert "<img" not in page
+    assert page.count("</script>") == 3
+    assert read_report(report)["title"] == ATTACK
+
+
+def test_large_traces_keep_the_mean_and_say_so(make_trace: Callable[..., AttentionTrace]) -> None:
+    trace = make_trace(["s"] * 60, ["t"] * 50, heads=8)
+    packed = read_report(Report("large", examples=[Example("s", "t", None, 0.0, trace)]))["examples"][0]["trace"]
+    assert packed["maps"][0]["averaged"] == 8
+    kept = np.array(packed["maps"][0]["weights"], dtype=np.float32)
+    np.testing.assert_array_equal(kept[0], trace.weights)
+    assert len(packed["source_tokens"]) == 60
