@@ -60,7 +60,7 @@ class Run:
     model: Seq2Seq
 
     @overload
-    def predict(self, inputs: str, *, search: Search | None = None) -> Prediction: ...
+    def predict(self, inputs: str, *, search: Search | None = None) -> Prediction: ...  # type: ignore[overload-overlap]
     @overload
     def predict(self, inputs: Sequence[str], *, search: Search | None = None) -> list[Prediction]: ...
     def predict(self, inputs: str | Sequence[str], *, search: Search | None = None) -> Prediction | list[Prediction]:

@@ -109,7 +109,18 @@ def _find_unseen(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
         shown = " ".join(f"{c!r}" for c, _ in strange.most_common(8))
         message = f"{side} characters that fewer than {RARE} training pairs have: {shown}"
         findings += _finding("warning", message, "add examples with them to the training data", origin, lines)
+        findings += _find_new_words(side, learned, needed, origin)
     return findings
+
+
+def _find_new_words(side: str, learned: Sequence[str], needed: Sequence[str], origin: Origin) -> list[Finding]:
+    """How much of the held-out text consists of words that training never showed."""
+    known = {word for text in learned for word in text.split()}
+    words = [word for text in needed for word in text.split()]
+    new = sum(word not in known for word in words) / max(len(words), 1)
+    message = f"{new:.1%} of the {side} words never occur in the training data"
+    remedy = "characters or subwords (tokens: bpe) can spell them, words cannot"
+    return [Finding("note", message, remedy, origin.file)] if new > 0.01 else []
 
 
 def _finding(level: str, message: str, remedy: str, origin: Origin, lines: list[int]) -> list[Finding]:

@@ -67,6 +67,12 @@ def read_lines(file: Path, reading: Reading | None = None) -> list[str]:
     return [line.removesuffix("\r").replace("\0", " ") for line in lines]
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines of a text as people count them, without byte order mark and carriage returns."""
+    lines = text.removeprefix("\ufeff").split("\n")
+    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
 def read_bytes(file: Path) -> bytes:
     """The bytes of a file, unpacked if its name ends in .gz."""
     try:

@@ -1,4 +1,4 @@
-"""A training job: from a configuration to a `Fit` that is ready to run, with everything checked before time is spent."""
+"""A training job: from a configuration to a `Fit` that is ready to run, checked before any time is spent."""
 
 import time
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from seq2see.config.schema import Config, ParallelFiles, Split
+from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, DataError
 from seq2see.core.files import write_atomic
 from seq2see.core.foreign import admit
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
-from seq2see.data.pairs import Origin, Pairs
+from seq2see.data.pairs import Pairs
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.models.seq2seq import Seq2Seq
@@ -46,14 +46,6 @@ class Job:
         fit.optimizer.zero_grad()
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
         return best * train.accumulate * (train.updates - fit.standing.update)
-
-
-def origins(config: Config) -> dict[str, Origin]:
-    """Where the splits of a configuration come from, the training data first."""
-    data = config.data
-    fields = None if data.fields is None else (data.fields[0], data.fields[1])
-    named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
-    return {name: _origin(split, fields) for name, split in named.items() if split is not None}
 
 
 def claim_folder(folder: RunFolder, config: Config, config_text: str) -> bool:
@@ -117,12 +109,6 @@ def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, conf
 
 def _prepare(pairs: Pairs, task: Transduction, config: Config) -> Store:
     return prepare(pairs, task.source, task.target, max_tokens=config.data.max_tokens, cache=cache_folder())
-
-
-def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:
-    if isinstance(split, ParallelFiles):
-        return Origin(Path(split.source), Path(split.target))
-    return Origin(Path(split), fields=fields)
 
 
 def refuse(diagnosis: Diagnosis) -> None:

@@ -25,6 +25,7 @@ from seq2see.train.checkpoint import (
     write_checkpoint,
 )
 from seq2see.train.folder import RunFolder
+from seq2see.train.record import Record
 from seq2see.train.schedule import Schedule
 
 KEPT = 2  # checkpoints to go on from: should the newest be damaged, there is one before it
@@ -110,18 +111,23 @@ class Fit:
         if self.standing.complete:
             yield Finished(self.standing.update, "the training was complete already", complete=True)
             return
+        self._record = Record(self.folder, self.standing.update)
+        try:
+            yield from self._train(stop)
+        finally:
+            self._record.close()
+
+    def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
         batches = self._batches()
         faults = 0
         while self.standing.update < self.config.train.updates:
             stepped = self._update(batches)
             faults = 0 if math.isfinite(stepped.loss) else faults + 1
             if faults >= HOPELESS:
-                raise Seq2SeeError(
-                    f"the loss has not been a number for {HOPELESS} updates; lower train.learning_rate or train.clip."
-                )
+                raise Seq2SeeError(f"the loss was not a number {HOPELESS} times in a row; lower train.learning_rate.")
             yield stepped
             if self._is_due():
-                yield self._look()
+                yield self._look(stepped.learning_rate)
             if self._is_patience_lost():
                 break
             if stop():
@@ -144,7 +150,6 @@ class Fit:
         else:
             if skipped:
                 raise CheckpointError(f"no checkpoint is whole: {skipped[0]} Train again in another folder.")
-        self.folder.rewind_metrics(self.standing.update)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         if checkpoint.facts["fingerprint"] != self.store.fingerprint:
@@ -183,7 +188,9 @@ class Fit:
         rate = train.learning_rate * self.schedule.factor(update)
         self._descend(rate, tokens)
         self.standing = replace(self.standing, update=update, epoch=epoch, batch=position)
-        return Stepped(update, total / tokens, tokens, time.perf_counter() - began, rate)
+        stepped = Stepped(update, total / tokens, tokens, time.perf_counter() - began, rate)
+        self._record.step(loss=stepped.loss, tokens=tokens, seconds=stepped.seconds)
+        return stepped
 
     def _descend(self, rate: float, tokens: int) -> None:
         """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""
@@ -205,7 +212,7 @@ class Fit:
     def _is_patience_lost(self) -> bool:
         return 0 < self.config.train.patience <= self.standing.waited
 
-    def _look(self) -> Evaluated:
+    def _look(self, learning_rate: float) -> Evaluated:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
         metrics = self.evaluate(self.model)
         watched = self.config.train.watch
@@ -217,6 +224,7 @@ class Fit:
         self.schedule.observe(metrics["valid_loss"])
         if best:
             self.folder.write_weights(self.model.state_dict(), self.config, self.standing.update)
+        self._record.look(update=self.standing.update, learning_rate=learning_rate, metrics=metrics)
         self._save()
         return Evaluated(self.standing.update, metrics, best)
 

@@ -1,0 +1,42 @@
+"""The command line: one file a command; nothing heavy is imported before a command runs."""
+
+import os
+import sys
+
+import typer
+
+from seq2see.cli import doctor, evaluate, inspect, predict, presets, quickstart, train
+from seq2see.core.errors import Seq2SeeError
+
+app = typer.Typer(
+    name="seq2see",
+    help="Sequence-to-sequence models you can see through: train, predict, measure, look inside.\n\n"
+    "Start with: seq2see quickstart",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+for command in (quickstart.quickstart, train.train, predict.predict, evaluate.evaluate, inspect.inspect):
+    app.command()(command)
+app.command()(doctor.doctor)
+app.command()(presets.presets)
+
+
+def main() -> None:
+    """Run a command; a mistake we can explain is one line and exit code 2 (with --debug, a traceback)."""
+    debug = "--debug" in sys.argv
+    sys.argv = [word for word in sys.argv if word != "--debug"]
+    try:
+        app()
+    except Seq2SeeError as error:
+        if debug:
+            raise
+        print(f"seq2see: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("seq2see: stopped.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

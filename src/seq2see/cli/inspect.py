@@ -1,0 +1,49 @@
+"""`seq2see inspect`: what a run looks at for one input."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2see.core.errors import Seq2SeeError
+
+
+def inspect(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    text: Annotated[str, typer.Argument(help="The input.")],
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="A .html, .png, .svg or .json file; else the terminal.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
+) -> None:
+    """Predict one input and show the attention behind every token of the output.
+
+    Example: `seq2see inspect runs/quickstart "3rd of May 1979" -o look.html`
+    """
+    kinds = (".html", ".png", ".svg", ".json")
+    if out is not None and out.suffix not in kinds:
+        raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
+    import seq2see
+    from seq2see.core.files import write_atomic
+    from seq2see.inspect.page import render_page, save_page
+    from seq2see.inspect.picture import save_picture
+    from seq2see.inspect.terminal import render_terminal
+
+    loaded = seq2see.load(run, trust=trust)
+    prediction = loaded.predict(text, search=loaded.search(beam=beam))
+    trace = prediction.attention
+    if out is None:
+        from rich.console import Console
+
+        Console(highlight=False).print(
+            f"{text!r} -> {prediction.text!r}", render_terminal(trace), sep="\n", markup=False
+        )
+        return
+    if out.suffix == ".html":
+        save_page(render_page(trace.to_dict()), out)
+    elif out.suffix == ".json":
+        write_atomic(out, trace.to_json())
+    else:
+        save_picture(trace, out)
+    typer.echo(f"{text!r} -> {prediction.text!r}; wrote {out}")

@@ -1,0 +1,97 @@
+"""`seq2see predict`: lines in, lines out."""
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from seq2see.run import Prediction, Run
+    from seq2see.search.hypothesis import Search
+
+CHUNK = 2_000  # lines that are read, sorted by length and decoded together
+
+
+class Format(StrEnum):
+    """How predictions are written."""
+
+    text = "text"
+    jsonl = "jsonl"
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
+    form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
+    attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
+    trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
+) -> None:
+    """Predict every line of a file: as many lines out as in, in the same order.
+
+    Example: `seq2see predict runs/quickstart dates.txt -o iso.txt`
+
+    Example: `echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention`
+    """
+    from seq2see.data.readers import decode, read_bytes, split_lines
+
+    name = "standard input" if str(file) == "-" else str(file)
+    data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
+    lines = split_lines(decode(data, name))
+    import seq2see
+
+    loaded = seq2see.load(run, trust=trust)
+    search = loaded.search(beam=beam, n_best=n_best)
+    form = Format.jsonl if attention else form
+    written = (write(prediction, form, attention) for prediction in predict_lines(loaded, lines, search))
+    if out is None:
+        for line in written:
+            sys.stdout.write(line + "\n")
+        return
+    from seq2see.core.files import write_atomic
+
+    write_atomic(out, "".join(line + "\n" for line in written))
+
+
+def predict_lines(run: "Run", lines: list[str], search: "Search") -> Iterator["Prediction"]:
+    """Predictions in order, a chunk at a time, with a bar if somebody watches."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
+        task = bar.add_task("predicting", total=len(lines))
+        for start in range(0, len(lines), CHUNK):
+            yield from run.predict(lines[start : start + CHUNK], search=search)
+            bar.update(task, completed=min(start + CHUNK, len(lines)))
+
+
+def write(prediction: "Prediction", form: Format, attention: bool) -> str:
+    """One line for one input."""
+    if form is Format.text:
+        outputs = [prediction, *prediction.alternatives]
+        return "\t".join(" ".join(output.text.splitlines()) for output in outputs)
+    return json.dumps(describe(prediction, attention), ensure_ascii=False)
+
+
+def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
+    """Everything about a prediction."""
+    row: dict[str, Any] = {
+        "source": prediction.source,
+        "text": prediction.text,
+        "score": prediction.score,
+        "tokens": [asdict(token) for token in prediction.tokens],
+    }
+    if prediction.alternatives:
+        row["alternatives"] = [describe(other, attention) for other in prediction.alternatives]
+    if attention:
+        trace = prediction.attention.to_dict() if prediction.ids else None
+        row["attention"] = trace and {key: trace[key] for key in ("source_tokens", "target_tokens", "maps")}
+    return row

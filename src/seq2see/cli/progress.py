@@ -1,0 +1,72 @@
+"""A live bar for the events of a training; plain lines where there is no terminal."""
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
+
+SMOOTH = 0.95  # of the running means that the bar shows
+
+
+def show_progress(events: Iterable[Event], console: Console, *, total: int) -> Finished:
+    """Show events until the training is finished; the last one is returned."""
+    bar = Progress(
+        TextColumn("training"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[numbers]}"),
+        TimeElapsedColumn(),
+        TextColumn("ETA {task.fields[eta]}"),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    view = _View(bar, console, total)
+    with bar:
+        for event in events:
+            view.show(event)
+            if isinstance(event, Finished):
+                return event
+    raise AssertionError("a training ends with Finished")
+
+
+class _View:
+    """Running means, and the line they make."""
+
+    def __init__(self, bar: Progress, console: Console, total: int) -> None:
+        self.bar, self.console, self.total = bar, console, total
+        self.task = bar.add_task("training", total=total, numbers="", eta="?")
+        self.loss = self.speed = self.pace = 0.0
+        self.seen = 0
+        self.score = ""
+
+    def show(self, event: Event) -> None:
+        if isinstance(event, Stepped):
+            self._step(event)
+        elif isinstance(event, Evaluated):
+            self._look(event)
+        elif isinstance(event, Resumed):
+            for sentence in event.skipped:
+                self.console.print(f"warning: {sentence} Going on from the checkpoint before it.")
+            self.console.print(f"going on from update {event.update:,}")
+            self.bar.update(self.task, completed=event.update)
+
+    def _step(self, event: Stepped) -> None:
+        keep = SMOOTH if self.seen else 0.0
+        self.seen += 1
+        self.loss = keep * self.loss + (1 - keep) * event.loss
+        self.speed = keep * self.speed + (1 - keep) * event.tokens / event.seconds
+        self.pace = keep * self.pace + (1 - keep) * event.seconds
+        left = int(self.pace * (self.total - event.update))
+        numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} tokens/s"
+        eta = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
+        self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
+
+    def _look(self, event: Evaluated) -> None:
+        self.score = f"  exact match {event.metrics['exact_match']:.1f}%"
+        mark = " (best so far)" if event.best else ""
+        self.console.print(
+            f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
+            f"{self.score}{mark}  {self.speed:,.0f} tokens/s"
+        )

@@ -1,0 +1,47 @@
+"""`seq2see train`: from data or a configuration to a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2see.cli.data import SourceOption, TargetOption, name_origin
+from seq2see.core.errors import ConfigError
+
+
+def train(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[SOURCE] [KEY=VALUE]...", help="A data file or a config .yaml, then settings."),
+    ] = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    valid: Annotated[Path | None, typer.Option(help="Held-out data to choose the best weights by.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Held-out data to score at the end.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder.")] = None,
+) -> None:
+    """Train a model on your pairs. The same command again goes on where it was stopped.
+
+    Example: `seq2see train pairs.tsv --out runs/pairs`
+
+    Example: `seq2see train pairs.tsv preset=luong2015 train.updates=3000 --out runs/luong`
+
+    Example: `seq2see train --source train.en --target train.de --out runs/en-de`
+    """
+    files = [word for word in words or [] if "=" not in word or Path(word).is_file()]
+    settings = [word for word in words or [] if word not in files]
+    if len(files) > 1:
+        raise ConfigError(f"give one data file or config; got {' and '.join(files)}; settings are written key=value.")
+    main = Path(files[0]) if files else None
+    folder = out or Path("runs") / (main or source or Path("run")).name.partition(".")[0]
+    from seq2see.cli.training import decide_config, run_training
+    from seq2see.config.load import load_config
+
+    if main is not None and main.suffix in (".yaml", ".yml"):
+        near = main.absolute().parent
+        run_training(load_config(file=main, settings=settings), folder, near=near)
+        return
+    origin = name_origin(main, source, target)
+    extra = {name: str(path.absolute()) for name, path in (("valid", valid), ("test", test)) if path is not None}
+    loaded, remarks = decide_config(origin, extra, settings)
+    run_training(loaded, folder, near=origin.file.parent, remarks=remarks)

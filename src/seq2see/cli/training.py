@@ -1,0 +1,185 @@
+"""A training as people see it: what was found and decided, a live bar, a score, and what to do next."""
+
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+import seq2see
+from seq2see.cli.data import show_findings
+from seq2see.cli.progress import show_progress
+from seq2see.config.decide import decide
+from seq2see.config.load import Loaded, load_config
+from seq2see.config.origins import origins
+from seq2see.config.write import write_config
+from seq2see.core.errors import DataError
+from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.pairs import Origin
+from seq2see.data.readers import read_pairs
+from seq2see.inspect.terminal import render_terminal
+from seq2see.metrics.text import Metric
+from seq2see.review import Review, review, show_attention, write_pictures, write_report
+from seq2see.train.folder import RunFolder
+from seq2see.train.job import Job, admit_code, claim_folder, prepare_job
+from seq2see.train.loop import Finished
+
+console = Console(stderr=True, highlight=False)
+
+
+def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str]) -> tuple[Loaded, dict[str, str]]:
+    """A configuration for data alone, with the reasons."""
+    fields = load_fields(settings)
+    pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
+    decision = decide(pairs.source, pairs.target)
+    both = {"source": str(origin.file), "target": str(origin.target_file)}
+    train: Any = both if origin.target_file is not None else str(origin.file)
+    loaded = load_config(base={**decision.base, "data": {"train": train, **extra}}, settings=settings)
+    changed = {setting.partition("=")[0].partition(".")[0] for setting in settings}
+    remarks = {key: text for key, text in decision.remarks.items() if key not in changed and "preset" not in changed}
+    return loaded, remarks
+
+
+def load_fields(settings: list[str]) -> tuple[str, str] | None:
+    """The columns that data.fields=[SOURCE,TARGET] names: the one setting needed before there is a configuration."""
+    from seq2see.config.load import parse_setting
+
+    for setting in settings:
+        if setting.startswith("data.fields="):
+            names = parse_setting(setting)[0]["data"]["fields"]
+            if isinstance(names, list) and len(names) == 2:
+                return str(names[0]), str(names[1])
+    return None
+
+
+def run_training(
+    loaded: Loaded, out: Path, *, near: Path, remarks: Mapping[str, str] | None = None, examples: int = 2
+) -> None:
+    """Check, train, score, report."""
+    config, folder = loaded.config, RunFolder(out)
+    diagnosis = examine(origins(config))
+    for finding in diagnosis.errors:
+        raise DataError(finding.message + ".")
+    heading = (
+        f"written by seq2see {seq2see.__version__}; edit a copy and train it with: seq2see train COPY.yaml --out DIR"
+    )
+    text = write_config(config, heading=heading, remarks=remarks)
+    with loaded.naming_places():
+        admit_code(config, folder, [near])
+        check_model(loaded)
+        again = claim_folder(folder, config, text)
+        admit_code(config, folder, [near])
+        job = prepare_job(config, folder, diagnosis)
+    if not again:
+        show_findings([finding for finding in diagnosis.findings if finding.level != "note"])
+    describe(job, diagnosis, remarks or {}, again=again)
+    finished = train_visibly(job)
+    if not finished.complete:
+        console.print(f"Stopped at update {finished.update:,}; everything is saved in {out}.")
+        console.print("Run the same command again to go on.")
+        raise SystemExit(130)
+    show_result(job, out, finished, examples=examples)
+
+
+def check_model(loaded: Loaded) -> None:
+    """Build the configured parts once with a tiny vocabulary, so that a wrong option is found before a folder is made."""
+    from seq2see.core.registry import part
+    from seq2see.models.seq2seq import build_seq2seq
+
+    config = loaded.config
+    encoder = part("encoder", config.model.encoder, path=("model", "encoder"))
+    decoder = part("decoder", config.model.decoder, path=("model", "decoder"))
+    build_seq2seq(encoder=encoder, decoder=decoder, source_vocabulary=8, target_vocabulary=8)
+    part("search", config.search, path=("search",))()
+    part("schedule", config.train.schedule, path=("train", "schedule"))(updates=1, size=1)
+    for side in ("source", "target", "joint"):
+        if getattr(config.tokens, side) is not None:
+            part("tokenizer", getattr(config.tokens, side), path=("tokens", side))
+
+
+def describe(job: Job, diagnosis: Diagnosis, remarks: Mapping[str, str], *, again: bool) -> None:
+    """Say what is going to happen and how long it will take."""
+    fit = job.fit
+    config = fit.config
+    for remark in remarks.values():
+        console.print(f"decided: {remark}")
+    where = "given" if config.data.valid else f"held out, {config.data.held_out:.0%}"
+    console.print(f"data: {len(job.train):,} pairs to learn from, {len(job.valid):,} to check on ({where})")
+    if fit.store.left_out:
+        console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
+    parameters = sum(parameter.numel() for parameter in fit.model.parameters())
+    sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
+    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    if not again:
+        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates on this machine")
+
+
+def train_visibly(job: Job) -> Finished:
+    """Train under a live bar; Ctrl-C saves first."""
+    with stopping_gently() as asked:
+        return show_progress(job.fit.run(stop=lambda: bool(asked)), console, total=job.fit.config.train.updates)
+
+
+@contextmanager
+def stopping_gently() -> Iterator[list[int]]:
+    """Turn the first Ctrl-C (or a request to end) into a wish; the second one stops at once."""
+    asked: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+        console.print("stopping after this update; once more stops at once without saving")
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> None:
+    """Score the run on data it has not seen, show examples, write the report, and say what to do next."""
+    run = seq2see.load(out, trust=True)
+    pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
+    result = review(run, pairs, name=name)
+    console.print(f"\n{finished.reason}: {finished.update:,} updates")
+    console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
+    show_examples(result, examples)
+    report = write_report(run, result)
+    pictures = write_pictures(run, result.predictions[:4])
+    console.print(f"\nreport:   {report}")
+    if pictures:
+        console.print(f"pictures: {pictures[0].parent}")
+    console.print(f'try it:   echo "{result.predictions[0].source}" | seq2see predict {out}')
+    console.print(f'look:     seq2see inspect {out} "{result.predictions[0].source}"')
+
+
+def show_examples(result: Review, count: int) -> None:
+    """A few predictions with what the model looked at."""
+    for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
+        right = "right" if prediction.text == reference else f"should be {reference}"
+        console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})", markup=False)
+        trace = show_attention(prediction)
+        if trace is not None:
+            console.print(render_terminal(trace, width=console.width))
+
+
+def metric_table(metrics: Any, title: str) -> Table:
+    """Metrics with their signatures."""
+    table = Table("metric", "value", "signature", title=title, title_justify="left")
+    for metric in metrics:
+        assert isinstance(metric, Metric)
+        table.add_row(metric.name, f"{metric.value:.2f}", metric.signature)
+    return table
+
+
+def say_time(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,93 @@
+"""A review of a run on held-out pairs: its score, its examples and its worst mistakes."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+import seq2see
+from seq2see.core.errors import Seq2SeeError
+from seq2see.data.pairs import Pairs
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.page import save_page
+from seq2see.inspect.picture import save_picture
+from seq2see.inspect.report import Example, Report, Score, render_report
+from seq2see.metrics.text import Metric
+from seq2see.run import Prediction, Run
+from seq2see.search.hypothesis import Search
+
+SHOWN = 6  # examples of a report
+WORST = 12  # mistakes of a report
+
+
+@dataclass(frozen=True)
+class Review:
+    """Predictions beside their references, and what they score."""
+
+    name: str  # of the data
+    references: Sequence[str]
+    predictions: Sequence[Prediction]
+    metrics: Sequence[Metric]
+
+    @property
+    def mistakes(self) -> list[tuple[Prediction, str]]:
+        """Wrong predictions, the most confident first: those mislead people most."""
+        pairs = zip(self.predictions, self.references, strict=True)
+        return sorted(((p, r) for p, r in pairs if p.text != r), key=lambda pair: -pair[0].score)
+
+
+def review(run: Run, pairs: Pairs, *, name: str, search: Search | None = None) -> Review:
+    """Predict every source and score it against its target."""
+    predictions = run.predict(list(pairs.source), search=search)
+    return Review(name, pairs.target, predictions, run.task.score([p.text for p in predictions], pairs.target))
+
+
+def show_attention(prediction: Prediction) -> AttentionTrace | None:
+    """The attention of a prediction, or None for a model that has none."""
+    try:
+        return prediction.attention
+    except Seq2SeeError:
+        return None
+
+
+def write_report(run: Run, result: Review) -> Path:
+    """Write report.html into the run folder."""
+    shown = list(zip(result.predictions, result.references, strict=True))[:SHOWN]
+    report = Report(
+        title=f"{run.folder.path.name}: {result.name}",
+        facts=_facts(run, result),
+        scores=[Score(metric.name, metric.value, metric.signature) for metric in result.metrics],
+        history=run.folder.read_metrics(),
+        examples=[_example(prediction, reference) for prediction, reference in shown],
+        mistakes=[_example(prediction, reference) for prediction, reference in result.mistakes[:WORST]],
+    )
+    return save_page(render_report(report), run.folder.report_file)
+
+
+def write_pictures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
+    """Write a heatmap of each prediction into the run folder; none for a model without attention."""
+    written = []
+    for number, prediction in enumerate(predictions, 1):
+        trace = show_attention(prediction)
+        if trace is not None:
+            written.append(save_picture(trace, run.folder.path / "attention" / f"{number:02d}.png"))
+    return written
+
+
+def _example(prediction: Prediction, reference: str) -> Example:
+    return Example(prediction.source, prediction.text, reference, prediction.score, show_attention(prediction))
+
+
+def _facts(run: Run, result: Review) -> dict[str, str]:
+    history = run.folder.read_metrics()
+    seconds = sum(row.get("seconds", 0.0) for row in history)
+    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    return {
+        "Preset": run.config.preset or "none",
+        "Parameters": f"{parameters:,}",
+        "Training": f"{history[-1]['update']:,} updates, {seconds / 60:.1f} minutes" if history else "unknown",
+        "Scored on": f"{len(result.references):,} pairs ({result.name})",
+        "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
+    }
