@@ -13,11 +13,12 @@ from random import Random
 import pytest
 from babel.dates import format_date
 
+from seq2see.data import dates
 from seq2see.data.dates import LOCALES, DateSplits, fold_word, list_month_words, make_dates, write_date
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 FEBRUARY = """
-february februar février febrero febbraio fevereiro februari helmikuuta lutego února februára veljače februarie február
+february februar février febrero febbraio fevereiro februari helmikuuta lutego února februára februarie február
 февруари φεβρουαρίου şubat февраля лютого febrer फ़रवरी فبراير בפברואר
 """
 
@@ -98,6 +99,7 @@ import hashlib, sys
 from babel import Locale
 for name in ("he", "zh", "hi"):  # their inherited stand-alone names end up in other locales
     [list(Locale.parse(name).months["stand-alone"][width].values()) for width in ("wide", "abbreviated")]
+from seq2see.data import dates
 from seq2see.data.dates import make_dates
 assert "torch" not in sys.modules
 print(hashlib.sha256(repr(make_dates(train=2000, valid=50, test=50, seed=9)).encode()).hexdigest())
@@ -149,16 +151,16 @@ def test_two_digits_are_a_year_of_1969_to_2050_after_the_day_and_a_month_word(pa
     assert 0.02 < len(short) / len(pairs) < 0.1
 
 
-def test_a_word_for_two_months_is_no_month_word() -> None:
+def test_a_word_for_two_months_is_no_month_word(monkeypatch: pytest.MonkeyPatch) -> None:
     words = list_month_words()
-    # listopada is October in Croatia and November in Poland; lip is June there and July here
-    assert words.keys().isdisjoint({"listopada", "listopad", "lis", "lip", "srp"})
-    assert (words["listopadu"], words["sept"], words["marz"], words["maerz"], words["май"]) == (11, 9, 3, 3, 5)
-
-
-@pytest.mark.parametrize(("locale", "month"), [("hr", 10), ("pl", 11)])
-def test_an_unclear_word_is_never_written(locale: str, month: int) -> None:
-    assert not [w for w in samples(datetime.date(2018, month, 9), locale=locale) if "listopad" in w.lower()]
+    assert (words["listopada"], words["sept"], words["marz"], words["maerz"], words["май"]) == (11, 9, 3, 3, 5)
+    # listopada is November in Poland and October in Croatia, lip July and June
+    monkeypatch.setattr(dates, "LOCALES", ("pl", "hr"))
+    list_month_words.cache_clear()
+    try:
+        assert list_month_words().keys().isdisjoint({"listopada", "listopad", "lis", "lip"})
+    finally:
+        list_month_words.cache_clear()
 
 
 def test_many_languages_appear(pairs: list[tuple[str, str]]) -> None:

@@ -15,7 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,
 )
 for command in (quickstart.quickstart, train.train, predict.predict, evaluate.evaluate, inspect.inspect):
     app.command()(command)

@@ -16,7 +16,9 @@ def doctor(
 ) -> None:
     """Find what will hurt a training: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
 
-    Example: `seq2see doctor pairs.tsv --test test.tsv`
+    \b
+    Example:
+      seq2see doctor pairs.tsv --test test.tsv
     """
     from seq2see.data.doctor import examine
 

@@ -21,7 +21,9 @@ def evaluate(
 ) -> None:
     """Score a run on pairs it has not seen.
 
-    Example: `seq2see evaluate runs/pairs test.tsv --json`
+    \b
+    Example:
+      seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
     from seq2see.data.pairs import Origin

@@ -19,7 +19,9 @@ def inspect(
 ) -> None:
     """Predict one input and show the attention behind every token of the output.
 
-    Example: `seq2see inspect runs/quickstart "3rd of May 1979" -o look.html`
+    \b
+    Example:
+      seq2see inspect runs/quickstart "3rd of May 1979" -o look.html
     """
     kinds = (".html", ".png", ".svg", ".json")
     if out is not None and out.suffix not in kinds:

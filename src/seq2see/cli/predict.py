@@ -36,9 +36,10 @@ def predict(
 ) -> None:
     """Predict every line of a file: as many lines out as in, in the same order.
 
-    Example: `seq2see predict runs/quickstart dates.txt -o iso.txt`
-
-    Example: `echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention`
+    \b
+    Examples:
+      seq2see predict runs/quickstart dates.txt -o iso.txt
+      echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
     """
     from seq2see.data.readers import decode, read_bytes, split_lines
 

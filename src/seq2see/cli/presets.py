@@ -10,7 +10,9 @@ def presets(
 ) -> None:
     """List the presets, or show one.
 
-    Example: `seq2see presets bahdanau2015`
+    \b
+    Example:
+      seq2see presets bahdanau2015
     """
     from seq2see.config.load import preset_names, preset_text, read_preset
 

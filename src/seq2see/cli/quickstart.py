@@ -11,7 +11,9 @@ def quickstart(
 ) -> None:
     """Make date pairs, train a Bahdanau model on them, score it and show what it looks at.
 
-    Example: `seq2see quickstart --out runs/quickstart`
+    \b
+    Example:
+      seq2see quickstart --out runs/quickstart
     """
     from seq2see.cli.training import console, run_training
     from seq2see.config.load import load_config

@@ -22,11 +22,11 @@ def train(
 ) -> None:
     """Train a model on your pairs. The same command again goes on where it was stopped.
 
-    Example: `seq2see train pairs.tsv --out runs/pairs`
-
-    Example: `seq2see train pairs.tsv preset=luong2015 train.updates=3000 --out runs/luong`
-
-    Example: `seq2see train --source train.en --target train.de --out runs/en-de`
+    \b
+    Examples:
+      seq2see train pairs.tsv --out runs/pairs
+      seq2see train pairs.tsv preset=luong2015 train.updates=3000 --out runs/luong
+      seq2see train --source train.en --target train.de --out runs/en-de
     """
     files = [word for word in words or [] if "=" not in word or Path(word).is_file()]
     settings = [word for word in words or [] if word not in files]

@@ -19,7 +19,7 @@ _MOST_PER_DAY = 50  # far below the ways to write one day, so that a string not 
 # How often each locale writes, in thousandths: English, which most people will try, has 400.
 _SHARES = """
 en_US:170 en_GB:120 en_AU:40 en_IN:35 en_CA:35 de:62 de_AT:10 de_CH:6 fr:62 fr_CA:12 es:60 es_MX:10 it:36 pt:20
-pt_BR:24 nl:30 sv:13 da:10 nb:10 fi:9 pl:15 cs:10 sk:6 sl:6 hr:6 ro:9 hu:9 bg:6 el:9 tr:12 ru:18 uk:10 ca:7 id:12
+pt_BR:24 nl:30 sv:13 da:10 nb:10 fi:9 pl:15 cs:10 sk:6 sl:6 ro:9 hu:9 bg:6 el:9 tr:12 ru:18 uk:10 ca:7 id:12
 vi:9 ja:16 zh_Hans:16 zh_Hant:8 ko:12 hi:10 ar:10 fa:5 he:5
 """
 LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
@@ -60,7 +60,7 @@ _COMPACT = ("{d}-{LLL}-{y}", "{dd}-{LLL}-{y}", "{dd}/{LLL}/{y}", "{d}{LLL}{y}", 
 _NEVER_COMPACT = ("fi", "hu", "vi", "ja", "zh", "ko", "hi", "ar", "fa", "he")
 
 # Babel lends one locale's inherited stand-alone names to the next, so only locales that own theirs are asked.
-_OWN_WIDE = ("fi", "pl", "cs", "sk", "hr", "el", "ru", "uk", "ca", "fa")
+_OWN_WIDE = ("fi", "pl", "cs", "sk", "el", "ru", "uk", "ca", "fa")
 _OWN_SHORT = ("de", "de_AT", "nb", "el", "ru", "ca")
 _DOTTED = ("en", "es", "it", "nl")  # CLDR leaves out the dot that people often put
 _MORE_SHORT = {("en", 6): "June", ("en", 7): "July", ("en", 9): "Sept", ("de", 3): "Mrz", ("fr", 7): "juill"}
@@ -84,7 +84,6 @@ _EDITS = (
     (0.02, r"(?<=\d) (?=[^\W\d]{3})|(?<=[^\W\d]{3}) (?=\d+$)", ""),
     (0.02, r" (?=\S+$)", "  "),
     (0.008, " ", "\u00a0"),
-    (0.003, " ", "\t"),
     (0.015, r"^", " "),
     (0.015, r"$", " "),
 )
