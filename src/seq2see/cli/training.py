@@ -85,7 +85,7 @@ def run_training(
 
 
 def check_model(loaded: Loaded) -> None:
-    """Build the configured parts once with a tiny vocabulary, so that a wrong option is found before a folder is made."""
+    """Build the configured parts once, tiny, so that a wrong option is found before a folder is made."""
     from seq2see.core.registry import part
     from seq2see.models.seq2seq import build_seq2seq
 

@@ -1,6 +1,6 @@
 """An encoder and a decoder, joined by a memory."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -9,6 +9,7 @@ from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 
 
+@runtime_checkable
 class Decoder(Protocol):
     """What the rest of the package knows of a decoder; `state` and `fixed` are trees of its own making."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -46,6 +46,7 @@ class Limits:
         return allowed
 
 
+@runtime_checkable
 class Search(Protocol):
     """A way from a step function to outputs: for each source a list, best first."""
 

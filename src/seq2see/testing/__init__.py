@@ -1,0 +1,19 @@
+"""The laws every part obeys, as functions that raise AssertionError: run them on parts of your own.
+
+from seq2see.testing import check_score
+check_score("my_file:MyScore")
+"""
+
+from seq2see.testing.attention import check_normaliser, check_score
+from seq2see.testing.decoding import check_decoder, check_encoder, tiny_decoder, tiny_encoder
+from seq2see.testing.searching import check_search
+
+__all__ = [
+    "check_decoder",
+    "check_encoder",
+    "check_normaliser",
+    "check_score",
+    "check_search",
+    "tiny_decoder",
+    "tiny_encoder",
+]

@@ -1,0 +1,144 @@
+"""Laws of encoders and decoders."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from seq2see.core.memory import Memory
+from seq2see.core.registry import Part, find, part
+from seq2see.core.tree import expand, select
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
+from seq2see.search.hypothesis import Limits, Search
+from seq2see.search.sample import Sample
+
+SOURCES, LENGTH, TARGETS = 3, 7, 5
+WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
+END = 2
+
+
+def tiny_encoder(spec: Any) -> Any:
+    """A small encoder of a registered kind, its options filled with small values where they have no default."""
+    torch.manual_seed(3)
+    return _tiny("encoder", spec)(vocabulary=WORDS).double().eval()
+
+
+def tiny_decoder(spec: Any, encoder: Any) -> Any:
+    """A small decoder for an encoder."""
+    torch.manual_seed(4)
+    return _tiny("decoder", spec)(vocabulary=SIGNS, memory_size=encoder.memory_size).double().eval()
+
+
+def check_encoder(spec: Any) -> None:
+    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states."""
+    encoder = tiny_encoder(spec)
+    tokens, mask = _sources()
+    together: Memory = encoder(tokens, mask)
+    for row, length in enumerate(mask.sum(dim=1).tolist()):
+        alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+        torch.testing.assert_close(together.states[row, :length], alone.states[0])
+        assert (together.states[row, length:] == 0).all(), "padding is left in the states"
+        if alone.summary is not None and together.summary is not None:
+            torch.testing.assert_close(together.summary[row], alone.summary[0])
+        for mine, other in zip(together.carry or (), alone.carry or (), strict=True):
+            for left, right in zip(mine, other, strict=True):
+                torch.testing.assert_close(left[row], right[0])
+
+
+def check_decoder(spec: Any, encoder_spec: Any) -> None:
+    """Steps equal teacher forcing; no look into the future; rows are independent; every search keeps its promises."""
+    encoder = tiny_encoder(encoder_spec)
+    decoder = tiny_decoder(spec, encoder)
+    memory = encoder(*_sources())
+    _check_steps(decoder, memory)
+    _check_causality(decoder, memory)
+    _check_selection(decoder, memory)
+    for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
+        _check_rescoring(decoder, encoder, search)
+        _check_batching(decoder, encoder, search)
+    _check_greedy_is_narrow_beam(decoder, encoder)
+
+
+def decode(decoder: Any, encoder: Any, tokens: Tensor, mask: Tensor, search: Search) -> Any:
+    """Search with a tiny model; outputs are short."""
+    fixed, state = decoder.begin(encoder(tokens, mask))
+    return search(decoder.step, state, fixed, Limits(1, END, longest=mask.sum(dim=1) + 1, banned=(0, 1)))
+
+
+def _check_steps(decoder: Any, memory: Memory) -> None:
+    tokens = torch.randint(0, SIGNS, (SOURCES, TARGETS))
+    fixed, state = decoder.begin(memory)
+    logits = []
+    for token in tokens.unbind(dim=1):
+        step, state = decoder.step(token, state, fixed)
+        logits.append(step)
+    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory))
+
+
+def _check_causality(decoder: Any, memory: Memory) -> None:
+    tokens = torch.randint(0, SIGNS - 1, (SOURCES, TARGETS))
+    changed = tokens.clone()
+    changed[:, 3] += 1
+    before, after = decoder(tokens, memory), decoder(changed, memory)
+    torch.testing.assert_close(before[:, :3], after[:, :3])
+    assert not torch.allclose(before[:, 3], after[:, 3]), "a token changes nothing"
+
+
+def _check_selection(decoder: Any, memory: Memory) -> None:
+    """Reordering hypotheses and then stepping is stepping and then reordering, with several hypotheses a source."""
+    fixed, state = decoder.begin(memory)
+    state = expand(state, 2)
+    tokens = torch.randint(0, SIGNS, (2 * SOURCES,))
+    _, state = decoder.step(tokens, state, fixed)
+    order = torch.tensor([1, 0, 3, 3, 4, 5])  # within each source
+    logits, after = decoder.step(tokens, state, fixed)
+    selected, selected_after = decoder.step(tokens[order], select(state, order), fixed)
+    torch.testing.assert_close(selected, logits[order])
+    again, _ = decoder.step(tokens, select(after, order), fixed)
+    also, _ = decoder.step(tokens, selected_after, fixed)
+    torch.testing.assert_close(again, also)
+
+
+def _check_rescoring(decoder: Any, encoder: Any, search: Search) -> None:
+    """The log-probability a search reports is the one teacher forcing gives."""
+    tokens, mask = _sources()
+    for row, hypotheses in enumerate(decode(decoder, encoder, tokens, mask, search)):
+        length = int(mask[row].sum())
+        memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+        for hypothesis in hypotheses:
+            inputs = torch.tensor([[1, *hypothesis.tokens[:-1]]])
+            logprobs = decoder(inputs, memory).log_softmax(dim=-1)[0]
+            again = logprobs.gather(1, torch.tensor(hypothesis.tokens).unsqueeze(1)).squeeze(1)
+            torch.testing.assert_close(
+                torch.tensor(hypothesis.logprobs, dtype=again.dtype), again, rtol=1e-5, atol=1e-6
+            )
+
+
+def _check_batching(decoder: Any, encoder: Any, search: Search) -> None:
+    """A source gives the same outputs alone and in company."""
+    tokens, mask = _sources()
+    together = decode(decoder, encoder, tokens, mask, search)
+    for row, length in enumerate(mask.sum(dim=1).tolist()):
+        (alone,) = decode(decoder, encoder, tokens[row : row + 1, :length], mask[row : row + 1, :length], search)
+        assert [hypothesis.tokens for hypothesis in alone] == [hypothesis.tokens for hypothesis in together[row]]
+
+
+def _check_greedy_is_narrow_beam(decoder: Any, encoder: Any) -> None:
+    greedy = decode(decoder, encoder, *_sources(), Greedy())
+    narrow = decode(decoder, encoder, *_sources(), Beam(width=1))
+    assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
+
+
+def _sources() -> tuple[Tensor, Tensor]:
+    torch.manual_seed(2)
+    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1]).unsqueeze(1)
+    return torch.randint(0, WORDS, (SOURCES, LENGTH)), mask
+
+
+def _tiny(group: str, spec: Any) -> Part:
+    chosen = part(group, spec)
+    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS}
+    known = find(group, chosen.kind).__init__.__annotations__
+    options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
+    return Part(group, chosen.kind, {**chosen.options, **options})

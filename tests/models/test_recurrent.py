@@ -1,0 +1,181 @@
+"""The recurrent models: laws over every registered cell, reader and start, and the papers' equations."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seq2see.core.errors import ConfigError, Seq2SeeError
+from seq2see.core.registry import find, names, part
+from seq2see.core.trace import tracing
+from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
+from seq2see.testing import check_decoder, check_encoder
+
+DIRECTIONS = ("forward", "backward", "both")
+
+
+def readers() -> list[dict[str, Any]]:
+    """Every registered reader with its switches both ways."""
+    specs = []
+    for kind in names("reader"):
+        parameters = inspect.signature(find("reader", kind)).parameters
+        spec = {"kind": kind, **({"score": "additive"} if "score" in parameters else {})}
+        switches = [name for name, p in parameters.items() if isinstance(p.default, bool)]
+        specs += [spec, *({**spec, name: not parameters[name].default} for name in switches)]
+    return specs
+
+
+@pytest.mark.parametrize("cell", names("cell"))
+@pytest.mark.parametrize("directions", DIRECTIONS)
+def test_encoder_obeys_the_laws(cell: str, directions: str) -> None:
+    check_encoder({"kind": "rnn", "cell": cell, "directions": directions})
+
+
+@pytest.mark.parametrize("cell", names("cell"))
+@pytest.mark.parametrize("reader", readers(), ids=str)
+def test_decoder_obeys_the_laws_with_every_cell_and_reader(cell: str, reader: dict[str, Any]) -> None:
+    check_decoder({"kind": "rnn", "cell": cell, "reader": reader, "start": "summary"}, {"kind": "rnn", "cell": cell})
+
+
+@pytest.mark.parametrize("cell", names("cell"))
+@pytest.mark.parametrize("start", names("start"))
+def test_decoder_obeys_the_laws_with_every_start(cell: str, start: str) -> None:
+    encoder = {"kind": "rnn", "cell": cell, "directions": "backward"}
+    reader = {"kind": "before", "score": "additive"} if start == "zeros" else "nothing"
+    check_decoder({"kind": "rnn", "cell": cell, "reader": reader, "start": start}, encoder)
+
+
+@pytest.mark.parametrize("score", names("score"))
+@pytest.mark.parametrize("reader", ["before", "after"])
+def test_decoder_obeys_the_laws_with_every_score(score: str, reader: str) -> None:
+    encoder = {"kind": "rnn", "cell": "gru", "directions": "forward"}
+    check_decoder(
+        {"kind": "rnn", "cell": "gru", "reader": {"kind": reader, "score": score}, "start": "summary"}, encoder
+    )
+
+
+def build(reader: Any, start: str, *, cell: str = "gru", directions: str = "both") -> Seq2Seq:
+    torch.manual_seed(1)
+    model = build_seq2seq(
+        encoder=part(
+            "encoder", {"kind": "rnn", "cell": cell, "size": 3, "embedding_size": 4, "directions": directions}
+        ),
+        decoder=part(
+            "decoder",
+            {"kind": "rnn", "cell": cell, "size": 5, "embedding_size": 2, "reader": reader, "start": start},
+        ),
+        source_vocabulary=7,
+        target_vocabulary=11,
+    )
+    return model.eval()
+
+
+SOURCE, TARGET = torch.tensor([[3, 5, 6, 2]]), torch.tensor([[1, 8]])
+MASK = torch.ones(1, 4, dtype=torch.bool)
+
+
+def numbers(module: torch.nn.Module) -> dict[str, np.ndarray]:
+    return {name: value.detach().numpy() for name, value in module.state_dict().items()}
+
+
+def gru_step(w: dict[str, np.ndarray], x: np.ndarray, h: np.ndarray) -> np.ndarray:
+    """One step of torch's GRU in NumPy."""
+    size = len(h)
+    gx = w["rnn.weight_ih_l0"] @ x + w["rnn.bias_ih_l0"]
+    gh = w["rnn.weight_hh_l0"] @ h + w["rnn.bias_hh_l0"]
+    gates = 1 / (1 + np.exp(-(gx[: 2 * size] + gh[: 2 * size])))
+    reset, update = gates[:size], gates[size:]
+    new = np.tanh(gx[2 * size :] + reset * gh[2 * size :])
+    return (1 - update) * new + update * h
+
+
+def test_bahdanau_is_its_equations() -> None:
+    """Section 3.1 and appendix A: e = v.tanh(W s + U h), a = softmax(e), c = sum a h, s' = f(s, y, c), maxout."""
+    model = build({"kind": "before", "score": "additive"}, "summary")
+    with torch.no_grad():
+        memory = model.encoder(SOURCE, MASK)
+        logits = model.decoder(TARGET, memory)
+    h, w = memory.states[0].numpy(), numbers(model.decoder)
+    cell = numbers(model.decoder.cells[0])
+    state = np.tanh(w["start.project.weight"] @ memory.summary[0].numpy() + w["start.project.bias"])
+    for position, token in enumerate(TARGET[0].tolist()):
+        keys = h @ w["reader.attend.score.key.weight"].T + w["reader.attend.score.key.bias"]
+        e = np.tanh(w["reader.attend.score.query.weight"] @ state + keys) @ w["reader.attend.score.vector"]
+        weights = np.exp(e) / np.exp(e).sum()
+        context, y = weights @ h, w["embed.weight"][token]
+        state = gru_step(cell, np.concatenate([y, context]), state)
+        deep = w["reader.readout.project.weight"] @ np.concatenate([state, y, context])
+        deep = (deep + w["reader.readout.project.bias"]).reshape(-1, 2).max(axis=1)
+        expected = w["output.weight"] @ deep + w["output.bias"]
+        np.testing.assert_allclose(logits[0, position].numpy(), expected, atol=1e-5)
+
+
+def test_luong_is_its_equations() -> None:
+    """Eq. 5-8 with the general score and input feeding."""
+    model = build({"kind": "after", "score": "general"}, "zeros")
+    with torch.no_grad():
+        memory = model.encoder(SOURCE, MASK)
+        logits = model.decoder(TARGET, memory)
+    h, w = memory.states[0].numpy(), numbers(model.decoder)
+    cell = numbers(model.decoder.cells[0])
+    state, fed = np.zeros(5), np.zeros(5)
+    for position, token in enumerate(TARGET[0].tolist()):
+        state = gru_step(cell, np.concatenate([w["embed.weight"][token], fed]), state)
+        e = h @ w["reader.attend.score.project.weight"].T @ state
+        weights = np.exp(e) / np.exp(e).sum()
+        fed = np.tanh(w["reader.combine.weight"] @ np.concatenate([weights @ h, state]))
+        np.testing.assert_allclose(logits[0, position].numpy(), w["output.weight"] @ fed + w["output.bias"], atol=1e-5)
+
+
+def test_cho_reads_its_summary_at_every_step_and_at_the_output() -> None:
+    model = build("summary", "zeros")
+    with torch.no_grad():
+        memory = model.encoder(SOURCE, MASK)
+        logits = model.decoder(TARGET, memory)
+    w, cell = numbers(model.decoder), numbers(model.decoder.cells[0])
+    c = np.tanh(w["reader.project.weight"] @ memory.summary[0].numpy() + w["reader.project.bias"])
+    state = np.zeros(5)
+    for position, token in enumerate(TARGET[0].tolist()):
+        y = w["embed.weight"][token]
+        state = gru_step(cell, np.concatenate([y, c]), state)
+        deep = w["reader.readout.project.weight"] @ np.concatenate([state, y, c]) + w["reader.readout.project.bias"]
+        expected = w["output.weight"] @ deep.reshape(-1, 2).max(axis=1) + w["output.bias"]
+        np.testing.assert_allclose(logits[0, position].numpy(), expected, atol=1e-5)
+
+
+def test_sutskever_hands_the_final_state_of_the_reversed_source_over() -> None:
+    torch.manual_seed(1)
+    cells = {"cell": "lstm", "size": 3, "layers": 2}
+    model = build_seq2seq(
+        encoder=part("encoder", {"kind": "rnn", "directions": "backward", **cells}),
+        decoder=part("decoder", {"kind": "rnn", "reader": "nothing", "start": "carry", **cells}),
+        source_vocabulary=7,
+        target_vocabulary=11,
+    )
+    _, state = model.decoder.begin(model.encoder(SOURCE, MASK))
+    reversed_ = model.encoder.embed(SOURCE.flip(1))
+    for layer, cell in enumerate(model.encoder.layers):
+        reversed_, last = cell[0].run(reversed_, cell[0].zeros(reversed_[:, 0]))
+        torch.testing.assert_close(state.cells[layer], last)
+
+
+def test_carry_needs_fitting_halves() -> None:
+    model = build("nothing", "carry")
+    with pytest.raises(ConfigError, match="same cell, layers and size"):
+        model(SOURCE, MASK, TARGET)
+
+
+def test_a_model_without_attention_says_so() -> None:
+    model = build("nothing", "summary")
+    with pytest.raises(Seq2SeeError, match="no attention"), tracing(model):
+        model(SOURCE, MASK, TARGET)
+
+
+def test_trace_names_the_attend_and_joins_steps() -> None:
+    model = build({"kind": "before", "score": "additive"}, "summary")
+    with tracing(model) as trace:
+        model(SOURCE, MASK, TARGET)
+    assert trace.names == ("decoder.reader.attend",)
+    assert trace.weights("decoder.reader.attend").shape == (1, 1, 2, 4)

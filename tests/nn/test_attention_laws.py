@@ -1,0 +1,86 @@
+"""Every registered score and normaliser obeys the laws, and computes its paper's equation."""
+
+import numpy as np
+import pytest
+import torch
+
+from seq2see.core.errors import ConfigError, TokenError
+from seq2see.core.registry import names, part
+from seq2see.nn.normalise import Softmax
+from seq2see.nn.score import Additive, Cosine, Dot, General, Location, ScaledDot
+from seq2see.testing import check_normaliser, check_score
+
+
+@pytest.mark.parametrize("kind", names("score"))
+def test_score_obeys_the_laws(kind: str) -> None:
+    check_score(kind)
+
+
+@pytest.mark.parametrize("kind", names("normalise"))
+def test_normaliser_obeys_the_laws(kind: str) -> None:
+    check_normaliser(kind)
+
+
+# one query and two keys that a person can multiply
+QUERY, KEYS = np.array([1.0, 2.0]), np.array([[3.0, 4.0], [0.0, -1.0]])
+
+
+def score(module: torch.nn.Module) -> np.ndarray:
+    query = torch.tensor(QUERY, dtype=torch.float32).view(1, 1, 1, 2)
+    keys = torch.tensor(KEYS, dtype=torch.float32).view(1, 1, 2, 2)
+    return module(query, module.prepare(keys)).detach().numpy().reshape(2)
+
+
+def test_dot_is_the_product() -> None:
+    np.testing.assert_allclose(score(Dot(query_size=2, key_size=2)), [11, -2])
+
+
+def test_scaled_dot_is_divided_by_the_root_of_the_width() -> None:
+    np.testing.assert_allclose(score(ScaledDot(query_size=2, key_size=2)), np.array([11, -2]) / np.sqrt(2), rtol=1e-6)
+
+
+def test_general_is_q_w_k() -> None:
+    module = General(query_size=2, key_size=2)
+    weight = module.project.weight.detach().numpy()
+    np.testing.assert_allclose(score(module), KEYS @ weight.T @ QUERY, rtol=1e-5)
+
+
+def test_additive_is_v_tanh_wq_uk() -> None:
+    module = Additive(query_size=2, key_size=2, size=3)
+    w, u, b, v = (p.detach().numpy() for p in (module.query.weight, module.key.weight, module.key.bias, module.vector))
+    np.testing.assert_allclose(score(module), np.tanh(w @ QUERY + KEYS @ u.T + b) @ v, rtol=1e-5)
+
+
+def test_additive_is_luongs_concat() -> None:
+    module = Additive(query_size=2, key_size=2, size=3)
+    joined = np.concatenate([module.query.weight.detach().numpy(), module.key.weight.detach().numpy()], axis=1)
+    rows = [joined @ np.concatenate([QUERY, key]) + module.key.bias.detach().numpy() for key in KEYS]
+    np.testing.assert_allclose(score(module), np.tanh(rows) @ module.vector.detach().numpy(), rtol=1e-5)
+
+
+def test_cosine_is_the_angle_times_the_strength() -> None:
+    expected = 5 * KEYS @ QUERY / np.linalg.norm(KEYS, axis=1) / np.linalg.norm(QUERY)
+    np.testing.assert_allclose(score(Cosine(query_size=2, key_size=2, strength=5.0)), expected, rtol=1e-5)
+
+
+def test_location_reads_positions_and_not_contents() -> None:
+    module = Location(query_size=2, max_positions=3)
+    np.testing.assert_allclose(score(module), module.positions.weight.detach().numpy()[:2] @ QUERY, rtol=1e-5)
+
+
+def test_location_says_how_far_it_can_see() -> None:
+    module = Location(query_size=2, max_positions=3)
+    with pytest.raises(TokenError, match="knows 3 source positions; got a source of 4"):
+        module(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 4, 2))
+
+
+@pytest.mark.parametrize("kind", ["dot", "scaled_dot", "cosine"])
+def test_scores_that_compare_directly_need_one_size(kind: str) -> None:
+    with pytest.raises(ConfigError, match="one size; got 2 and 3"):
+        part("score", kind)(query_size=2, key_size=3)
+
+
+def test_softmax_by_hand() -> None:
+    scores = torch.log(torch.tensor([1.0, 3.0, 4.0])).view(1, 1, 1, 3)
+    weights = Softmax()(scores, torch.tensor([True, True, False]).view(1, 1, 1, 3), torch.zeros(1, 1, 1, 1))
+    np.testing.assert_allclose(weights.flatten().numpy(), [0.25, 0.75, 0.0], rtol=1e-6)

@@ -1,0 +1,110 @@
+"""Cells, pooling, dropout and the chunked loss against torch and against numbers by hand."""
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from seq2see.core.registry import Part, names, part
+from seq2see.core.trace import tracing
+from seq2see.nn import loss as loss_module
+from seq2see.nn.cell import Cell, read_sequence
+from seq2see.nn.dropout import Dropout
+from seq2see.nn.loss import output_cross_entropy
+from seq2see.nn.pool import Pool
+
+LENGTHS = torch.tensor([7, 4, 1])
+MASK = torch.arange(7) < LENGTHS.unsqueeze(1)
+
+
+def build_cell(kind: str) -> Cell:
+    torch.manual_seed(1)
+    return part("cell", kind)(input_size=5, size=3).double()
+
+
+@pytest.mark.parametrize("kind", names("cell"))
+def test_steps_equal_torchs_own_kernel(kind: str) -> None:
+    cell = build_cell(kind)
+    inputs = torch.randn(2, 7, 5, dtype=torch.double)
+    state = cell.zeros(inputs[:, 0])
+    outputs, last = cell.run(inputs, state)
+    for position in range(7):
+        first, rest = cell.project(inputs[:, position, :2]), cell.project_rest(inputs[:, position, 2:])
+        state = cell.advance(first + rest, state)
+        torch.testing.assert_close(state[0], outputs[:, position])
+    torch.testing.assert_close(state, last)
+
+
+@pytest.mark.parametrize("kind", names("cell"))
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_reading_padded_rows_equals_packing(kind: str, direction: str) -> None:
+    cell = build_cell(kind)
+    inputs = torch.randn(3, 7, 5, dtype=torch.double)
+    states, last = read_sequence(cell, inputs, MASK, direction)
+    # torch's packed bidirectional module with our weights in both directions
+    both = type(cell.rnn)(5, 3, batch_first=True, bidirectional=True).double()
+    weights = dict(cell.rnn.state_dict())
+    both.load_state_dict(weights | {f"{name}_reverse": value for name, value in weights.items()})
+    packed = nn.utils.rnn.pack_padded_sequence(inputs, LENGTHS, batch_first=True)
+    outputs, final = both(packed)
+    outputs, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
+    way = 0 if direction == "forward" else 1
+    torch.testing.assert_close(states[MASK], outputs[..., 3 * way : 3 * way + 3][MASK])
+    finals = final if isinstance(final, tuple) else (final,)
+    torch.testing.assert_close(last, tuple(part[way] for part in finals))
+
+
+def test_pool_is_hans_equation() -> None:
+    torch.manual_seed(1)
+    pool = Pool(size=4, score=Part("score", "additive"), normalise=Part("normalise", "softmax"))
+    states = torch.randn(3, 7, 4)
+    with tracing(pool) as trace:
+        pooled = pool(states, MASK)
+    score = pool.attend.score
+    bias = score.key.bias + score.query.weight @ pool.query
+    hidden = np.tanh(states[1, :4].numpy() @ score.key.weight.detach().numpy().T + bias.detach().numpy())
+    weights = np.exp(hidden @ score.vector.detach().numpy())
+    weights /= weights.sum()
+    np.testing.assert_allclose(trace.weights("attend")[1, 0, 0, :4].detach().numpy(), weights, rtol=1e-5)
+    np.testing.assert_allclose(pooled[1].detach().numpy(), weights @ states[1, :4].numpy(), rtol=1e-4)
+
+
+def test_pool_of_nothing_is_zero() -> None:
+    pool = Pool(size=4, score=Part("score", "additive"), normalise=Part("normalise", "softmax"))
+    assert (pool(torch.randn(1, 3, 4), torch.zeros(1, 3, dtype=torch.bool)) == 0).all()
+
+
+def test_dropout_keeps_the_mean_and_follows_the_seed() -> None:
+    dropout, ones = Dropout(0.3), torch.ones(400, 501)
+    torch.manual_seed(1)
+    first = dropout(ones)
+    torch.manual_seed(1)
+    assert torch.equal(first, dropout(ones))
+    assert not torch.equal(first, dropout(ones))
+    assert first.mean().item() == pytest.approx(1.0, abs=0.01)
+    assert (first == 0).float().mean().item() == pytest.approx(77 / 256, abs=0.005)
+    assert first[first != 0].unique().tolist() == pytest.approx([256 / 179])
+
+
+def test_dropout_is_nothing_when_evaluating() -> None:
+    ones = torch.ones(10)
+    assert Dropout(0.5).eval()(ones) is ones
+    assert Dropout(0.0)(ones) is ones
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss_module, "CHUNK", 3)  # 11 rows: three chunks and a rest
+    torch.manual_seed(1)
+    features, weight, bias = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((11, 5), (7, 5), (7,)))
+    targets = torch.randint(0, 7, (11,))
+    logits = F.linear(features, weight, bias)
+    expected = F.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="sum")
+    loss, nll = output_cross_entropy(features, weight, bias, targets, smoothing=smoothing)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(nll, F.cross_entropy(logits, targets, reduction="sum"))
+    mine = torch.autograd.grad(3 * loss, (features, weight, bias))
+    theirs = torch.autograd.grad(3 * expected, (features, weight, bias))
+    torch.testing.assert_close(mine, theirs)
+    assert not nll.requires_grad
