@@ -5,6 +5,14 @@ from typing import Annotated
 
 import typer
 
+SIZES = {"train": 60_000, "valid": 2_000, "test": 2_000}
+QUICKSTART = {
+    "preset": "bahdanau2015",
+    "tokens": {"source": {"kind": "characters", "min_count": 5}},
+    "model": {"encoder": {"embedding_size": 64}, "decoder": {"embedding_size": 32}},
+    "train": {"watch": "exact_match"},
+}
+
 
 def quickstart(
     out: Annotated[Path, typer.Option(help="The run folder.")] = Path("runs/quickstart"),
@@ -22,27 +30,8 @@ def quickstart(
 
     console.print("making dates as people write them, in many languages ...")
     splits = make_dates(train=SIZES["train"], valid=SIZES["valid"], test=SIZES["test"], seed=1)
-    files = {name: out.absolute().parent / f"{out.name}-data" / f"{name}.tsv" for name in SIZES}
+    files = {name: out.absolute().parent / "dates" / f"{name}.tsv" for name in SIZES}
     for name, file in files.items():
         write_atomic(file, "".join(f"{written}\t{iso}\n" for written, iso in getattr(splits, name)))
     data = {name: str(file) for name, file in files.items()}
     run_training(load_config(base={"data": data, **QUICKSTART}), out, near=out, examples=3)
-
-
-SIZES = {"train": 60_000, "valid": 2_000, "test": 2_000}
-QUICKSTART = {
-    "preset": "bahdanau2015",
-    "tokens": {"source": {"kind": "characters", "min_count": 5}, "target": "characters"},
-    "model": {
-        "encoder": {"size": 128, "embedding_size": 64},
-        "decoder": {"size": 128, "embedding_size": 32},
-    },
-    "train": {
-        "updates": 2_000,
-        "batch_tokens": 4096,
-        "learning_rate": 0.004,
-        "schedule": {"kind": "cosine", "warmup": 100},
-        "evaluate_every": 250,
-        "watch": "exact_match",
-    },
-}

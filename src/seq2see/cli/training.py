@@ -13,7 +13,7 @@ import seq2see
 from seq2see.cli.data import show_findings
 from seq2see.cli.progress import show_progress
 from seq2see.config.decide import decide
-from seq2see.config.load import Loaded, load_config
+from seq2see.config.load import Loaded, load_config, parse_setting
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
@@ -32,27 +32,29 @@ console = Console(stderr=True, highlight=False)
 
 def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str]) -> tuple[Loaded, dict[str, str]]:
     """A configuration for data alone, with the reasons."""
-    fields = load_fields(settings)
+    early = read_early(settings)
+    names = early.get("data.fields")
+    fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target)
+    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)
     loaded = load_config(base={**decision.base, "data": {"train": train, **extra}}, settings=settings)
     changed = {setting.partition("=")[0].partition(".")[0] for setting in settings}
-    remarks = {key: text for key, text in decision.remarks.items() if key not in changed and "preset" not in changed}
-    return loaded, remarks
+    return loaded, {key: text for key, text in decision.remarks.items() if key not in changed}
 
 
-def load_fields(settings: list[str]) -> tuple[str, str] | None:
-    """The columns that data.fields=[SOURCE,TARGET] names: the one setting needed before there is a configuration."""
-    from seq2see.config.load import parse_setting
-
+def read_early(settings: list[str]) -> dict[str, Any]:
+    """The settings that matter before there is a configuration, by their dotted keys."""
+    early = {}
     for setting in settings:
-        if setting.startswith("data.fields="):
-            names = parse_setting(setting)[0]["data"]["fields"]
-            if isinstance(names, list) and len(names) == 2:
-                return str(names[0]), str(names[1])
-    return None
+        tree: Any
+        tree, places = parse_setting(setting)
+        (path,) = places
+        for name in path:
+            tree = tree[name]
+        early[".".join(path)] = tree
+    return early
 
 
 def run_training(

@@ -15,18 +15,19 @@ class Decision:
     remarks: dict[str, str]
 
 
-def decide(source: Sequence[str], target: Sequence[str]) -> Decision:
-    """Choose for these texts."""
+def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None = None) -> Decision:
+    """Choose for these texts; a preset that was asked for keeps the sizes it was written with."""
     pairs = len(source)
     longest = _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95)
     tokens, why_tokens = _decide_tokens(longest, pairs)
     size = 64 if pairs < 1_000 else 128 if pairs < 50_000 else 256
     batch = 1024 if pairs < 5_000 else 2048 if pairs < 50_000 else 4096
     updates, epochs = _decide_updates(source, target, tokens["kind"], batch)
+    sizes = {"size": size, "embedding_size": size}
     base = {
         "preset": "bahdanau2015",
         "tokens": {"source": tokens, "target": tokens},
-        "model": {"encoder": {"size": size, "embedding_size": size}, "decoder": {"size": size, "embedding_size": size}},
+        "model": {"encoder": sizes, "decoder": sizes},
         "train": {"updates": updates, "batch_tokens": batch, "evaluate_every": max(updates // 20, 10), "patience": 8},
     }
     remarks = {
@@ -34,6 +35,9 @@ def decide(source: Sequence[str], target: Sequence[str]) -> Decision:
         "model": f"preset bahdanau2015 with size {size}, for {pairs:,} pairs",
         "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
     }
+    if preset is not None:
+        base = {**base, "preset": preset}
+        del base["model"], remarks["model"]
     return Decision(base, remarks)
 
 

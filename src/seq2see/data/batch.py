@@ -11,7 +11,7 @@ from torch import Tensor
 from seq2see.data.store import Sequences, Store
 from seq2see.data.tokenise import PAD, START
 
-Rows = Int64[np.ndarray, " n"]
+Rows = Int64[np.ndarray, " _"]
 
 WIDTHS = (1, 2, 3, 4, 6, 8)  # bands of target length that are tried; the one with the least padding is taken
 FULL = 0.7  # a batch this full may end early where lengths change
@@ -49,8 +49,8 @@ def measure_padding(batches: Sequence[Rows], lengths: Rows) -> float:
 
 def collate(store: Store, rows: Rows) -> Batch:
     """One batch, padded."""
-    source, source_mask = pad([store.source[row] for row in rows])
-    targets, target_mask = pad([store.target[row] for row in rows])
+    source, source_mask = pad([store.source[row] for row in rows.tolist()])
+    targets, target_mask = pad([store.target[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full((len(rows), 1), START), targets[:, :-1]], dim=1)
     return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask)
 

@@ -102,7 +102,7 @@ class Transduction:
         model.eval()
         sequences = pack(self.source.ids(texts))
         for rows in group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1)) if texts else ():
-            source, mask = pad([sequences[row] for row in rows])
+            source, mask = pad([sequences[row] for row in rows.tolist()])
             fixed, state = model.decoder.begin(model.encoder(source, mask))
             # twice the source and a little: no output of a trained model needs more, and an untrained one stops
             limits = Limits(START, END, longest=2 * mask.sum(dim=1) + 20, banned=(PAD, START, UNKNOWN))

@@ -1,0 +1,42 @@
+"""Reversed strings: a job small enough to train inside a test."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from seq2see.config.load import load_config
+from seq2see.config.origins import origins
+from seq2see.config.schema import Config
+from seq2see.data.doctor import examine
+from seq2see.train.folder import RunFolder
+from seq2see.train.job import Job, claim_folder, prepare_job
+
+SMALL = {"encoder": {"size": 16, "embedding_size": 8}, "decoder": {"size": 16, "embedding_size": 8}}
+
+
+def write_reversals(file: Path, count: int = 64, *, seed: int = 1) -> Path:
+    """`count` different strings of three to seven letters, each with its reverse."""
+    draw = random.Random(seed)
+    words: set[str] = set()
+    while len(words) < count:
+        words.add("".join(draw.choice("abcdefgh") for _ in range(draw.randint(3, 7))))
+    file.write_text("".join(f"{word}\t{word[::-1]}\n" for word in sorted(words)))
+    return file
+
+
+def configure(data: Path, **sections: Any) -> Config:
+    """A small configuration that trains on all pairs and checks on the same ones."""
+    base = {"preset": "bahdanau2015", "model": SMALL, "data": {"train": str(data), "valid": str(data)}}
+    train = {"updates": 12, "batch_tokens": 64, "evaluate_every": 4, "evaluate_pairs": 8}
+    model = sections.pop("model", SMALL)
+    preset = sections.pop("preset", "bahdanau2015")
+    return load_config(base={**base, "preset": preset, "model": model, "train": {**train, **sections}}).config
+
+
+def start(config: Config, out: Path) -> Job:
+    """A job in a run folder, new or old."""
+    folder = RunFolder(out)
+    claim_folder(folder, config, yaml.safe_dump(config.model_dump(mode="json")))
+    return prepare_job(config, folder, examine(origins(config)))

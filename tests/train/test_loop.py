@@ -1,0 +1,211 @@
+"""The training loop: resuming bit for bit, accumulation, patience, averaging, damage."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from reversal import configure, start, write_reversals
+
+from seq2see.config.load import preset_names
+from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
+from seq2see.data.batch import collate
+from seq2see.train.checkpoint import average, read_checkpoint
+from seq2see.train.folder import RunFolder
+from seq2see.train.loop import Evaluated, Finished, Resumed, Stepped
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_reversals(tmp_path / "reversed.tsv")
+
+
+def run(job: Any, stop: Callable[[], bool] = lambda: False) -> list[Any]:
+    return list(job.fit.run(stop))
+
+
+def stop_at(job: Any, update: int) -> Callable[[], bool]:
+    return lambda: job.fit.standing.update >= update
+
+
+def final_tensors(out: Path) -> dict[str, torch.Tensor]:
+    return dict(read_checkpoint(RunFolder(out).checkpoints()[0]).tensors)
+
+
+def assert_same(left: dict[str, torch.Tensor], right: dict[str, torch.Tensor]) -> None:
+    assert left.keys() == right.keys()
+    assert all(torch.equal(left[name], right[name]) for name in left)
+
+
+HARD = {"accumulate": 2, "schedule": {"kind": "plateau", "patience": 1}, "weight_decay": 0.01, "label_smoothing": 0.1}
+
+
+def test_stopping_anywhere_and_going_on_changes_no_bit(data: Path, tmp_path: Path) -> None:
+    config = configure(data, **HARD)
+    run(start(config, tmp_path / "straight"))
+    for update in (1, 3, 4, 7, 11):
+        out = tmp_path / f"stopped-{update}"
+        job = start(config, out)
+        last = run(job, stop_at(job, update))[-1]
+        assert (last.update, last.complete) == (update, False)
+        events = run(start(config, out))
+        assert isinstance(events[0], Resumed)
+        assert events[0].update == update
+        assert_same(final_tensors(out), final_tensors(tmp_path / "straight"))
+        rows = RunFolder(out).read_metrics()
+        assert [row["update"] for row in rows] == [4, 8, 12]
+
+
+def test_a_run_that_is_complete_stays_as_it_is(data: Path, tmp_path: Path) -> None:
+    config = configure(data)
+    run(start(config, tmp_path / "run"))
+    before = final_tensors(tmp_path / "run")
+    events = run(start(config, tmp_path / "run"))
+    assert [type(event) for event in events] == [Resumed, Finished]
+    assert events[-1].complete
+    assert_same(before, final_tensors(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "empty"])
+def test_a_damaged_checkpoint_is_named_and_the_one_before_it_goes_on(data: Path, tmp_path: Path, damage: str) -> None:
+    config = configure(data)
+    run(start(config, tmp_path / "straight"))
+    out = tmp_path / "damaged"
+    job = start(config, out)
+    run(job, stop_at(job, 10))
+    newest = RunFolder(out).checkpoints()[0]
+    content = bytearray(newest.read_bytes())
+    if damage == "flip":
+        content[-5] ^= 1
+    newest.write_bytes({"cut": content[: len(content) // 2], "flip": content, "empty": b""}[damage])
+    resumed = run(start(config, out))[0]
+    assert resumed.update == 8
+    assert str(newest) in resumed.skipped[0]
+    assert_same(final_tensors(out), final_tensors(tmp_path / "straight"))
+
+
+def test_with_no_whole_checkpoint_the_run_is_refused(data: Path, tmp_path: Path) -> None:
+    config = configure(data)
+    job = start(config, tmp_path / "run")
+    run(job, stop_at(job, 6))
+    for path in RunFolder(tmp_path / "run").checkpoints():
+        path.write_bytes(b"nothing")
+    with pytest.raises(CheckpointError, match="no checkpoint is whole"):
+        run(start(config, tmp_path / "run"))
+
+
+def test_changed_data_is_refused(data: Path, tmp_path: Path) -> None:
+    config = configure(data)
+    job = start(config, tmp_path / "run")
+    run(job, stop_at(job, 6))
+    data.write_text(data.read_text().replace("a", "b"))
+    with pytest.raises(CheckpointError, match="data has changed"):
+        run(start(config, tmp_path / "run"))
+
+
+def test_a_changed_config_is_refused_with_what_changed(data: Path, tmp_path: Path) -> None:
+    start(configure(data), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"holds another run \(train.learning_rate: 0.004 -> 0.001\)"):
+        start(configure(data, learning_rate=0.001), tmp_path / "run")
+
+
+def test_a_folder_with_other_files_is_refused(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="other files and no run"):
+        start(configure(data), tmp_path)
+
+
+def test_accumulation_equals_a_big_batch(data: Path, tmp_path: Path) -> None:
+    """Two batches of one update give the gradient of both together."""
+    job = start(configure(data), tmp_path / "run")
+    fit = job.fit
+    fit.model.eval()  # no dropout
+    rows = [list(range(10)), list(range(10, 30))]
+    parts = []
+    for chosen in (rows, [rows[0] + rows[1]]):
+        for each in chosen:
+            fit.task.loss(fit.model, collate(fit.store, torch.tensor(each).numpy())).total.backward()
+        parts.append([parameter.grad.clone() for parameter in fit.model.parameters()])
+        fit.optimizer.zero_grad()
+    torch.testing.assert_close(parts[0], parts[1], rtol=1e-4, atol=1e-4)
+
+
+def test_patience_ends_a_training_that_no_longer_learns(data: Path, tmp_path: Path) -> None:
+    config = configure(data, updates=400, evaluate_every=1, patience=2, learning_rate=1e-12)
+    finished = run(start(config, tmp_path / "run"))[-1]
+    assert finished.complete
+    assert finished.update < 400
+    assert "no better" in finished.reason
+
+
+def test_the_average_of_the_last_checkpoints_predicts(data: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    run(start(configure(data, average=3), out))
+    paths = RunFolder(out).checkpoints()
+    assert [path.stem for path in paths] == ["update-000000012", "update-000000008", "update-000000004"]
+    weights = [{n: t for n, t in read_checkpoint(p).tensors.items() if n.startswith("model.")} for p in paths]
+    saved = read_checkpoint(RunFolder(out).weights_file).tensors
+    for name, tensor in average(weights).items():
+        torch.testing.assert_close(saved[name.removeprefix("model.")], tensor)
+
+
+def test_average_by_hand() -> None:
+    mean = average([{"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}])
+    assert mean["w"].tolist() == [2.0, 4.0]
+
+
+def test_the_gradient_is_clipped(data: Path, tmp_path: Path) -> None:
+    job = start(configure(data, clip=0.5), tmp_path / "run")
+    fit = job.fit
+    for parameter in fit.model.parameters():
+        parameter.grad = torch.ones_like(parameter)
+    seen = {}
+
+    def watch(*_: Any) -> None:
+        seen["norm"] = torch.nn.utils.get_total_norm([p.grad for p in fit.model.parameters()]).item()
+
+    fit.optimizer.register_step_pre_hook(watch)
+    fit._descend(rate=0.1, tokens=1)
+    assert seen["norm"] == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_gradient_that_is_no_number_changes_nothing_and_many_are_an_error(data: Path, tmp_path: Path) -> None:
+    job = start(configure(data, updates=100), tmp_path / "run")
+    fit = job.fit
+    before = [parameter.clone() for parameter in fit.model.parameters()]
+    with torch.no_grad():
+        fit.model.decoder.output.bias += float("nan")
+    with pytest.raises(Seq2SeeError, match="not a number 20 times"):
+        run(job)
+    others = [p for n, p in fit.model.named_parameters() if n != "decoder.output.bias"]
+    kept = [b for (n, _), b in zip(fit.model.named_parameters(), before, strict=True) if n != "decoder.output.bias"]
+    assert all(torch.equal(left, right) for left, right in zip(others, kept, strict=True))
+
+
+def test_events_tell_the_story(data: Path, tmp_path: Path) -> None:
+    events = run(start(configure(data), tmp_path / "run"))
+    assert [event.update for event in events if isinstance(event, Stepped)] == list(range(1, 13))
+    looks = [event for event in events if isinstance(event, Evaluated)]
+    assert [look.update for look in looks] == [4, 8, 12]
+    assert {"valid_loss", "exact_match", "cer", "bleu", "chrf"} <= looks[0].metrics.keys()
+    assert list((tmp_path / "run" / "tensorboard").iterdir())
+    assert not list((tmp_path / "run").rglob("*.draft"))
+    assert not list((tmp_path / "run").rglob("*.pkl")) + list((tmp_path / "run").rglob("*.pt"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", preset_names())
+def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, preset: str) -> None:
+    sizes = {"size": 64, "embedding_size": 32, "dropout": 0.0}
+    config = configure(
+        data,
+        preset=preset,
+        model={"encoder": sizes, "decoder": sizes},
+        updates=600,
+        batch_tokens=512,
+        learning_rate=0.005,
+        evaluate_every=100,
+        evaluate_pairs=64,
+    )
+    looks = [event for event in run(start(config, tmp_path / "run")) if isinstance(event, Evaluated)]
+    assert looks[-1].metrics["exact_match"] == 100
