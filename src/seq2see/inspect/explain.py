@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
 import torch
 
 from seq2see.core.trace import tracing
@@ -28,5 +27,5 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         target=task.target.decode(ids),
         source_tokens=encoding.tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
-        maps=tuple(AttentionMap(name, np.array(trace.weights(name)[0], dtype=np.float32)) for name in trace.names),
+        maps=tuple(AttentionMap(name, trace.weights(name)[0].float().numpy()) for name in trace.names),
     )

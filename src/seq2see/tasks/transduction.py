@@ -78,6 +78,7 @@ class Transduction:
         total, nll = output_cross_entropy(rows, output.weight, output.bias, targets, smoothing=smoothing)
         return Loss(total, nll, len(targets))
 
+    @torch.inference_mode()
     def predict(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> list[list[Output]]:
         """Outputs for each text, best first; a blank text has a blank output."""
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
@@ -97,7 +98,6 @@ class Transduction:
         sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
         return Output(self.target.decode(hypothesis.tokens), hypothesis.score, sure, hypothesis.tokens, source)
 
-    @torch.inference_mode()
     def _decode(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> Iterator[tuple[int, list[Hypothesis]]]:
         model.eval()
         sequences = pack(self.source.ids(texts))

@@ -1,0 +1,86 @@
+"""Attention from replaying an output is the attention while it was written, for every search."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from seq2see.config.load import load_config
+from seq2see.core.trace import tracing
+from seq2see.data.pairs import Pairs
+from seq2see.data.tokenise import START
+from seq2see.inspect.explain import explain
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
+from seq2see.search.sample import Sample
+from seq2see.tasks.transduction import Transduction
+
+TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
+READERS = [
+    {"kind": "before", "score": "additive"},
+    {"kind": "after", "score": "general", "input_feeding": True},
+    {"kind": "after", "score": "dot", "input_feeding": False},
+    {"kind": "before", "score": "location"},
+]
+
+
+@dataclass(frozen=True)
+class Prefixed:
+    """A decoder's state with the tokens so far, so that weights can be filed under the output they belong to."""
+
+    inner: Any
+    prefix: Tensor
+
+
+class Watched:
+    """A step function that files the weights of every step by source and prefix."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.seen: dict[tuple[int, ...], np.ndarray] = {}
+
+    def step(self, tokens: Tensor, state: Prefixed, fixed: Any) -> tuple[Tensor, Prefixed]:
+        prefix = torch.cat([state.prefix, tokens.unsqueeze(1)], dim=1)
+        with tracing(self.model) as trace:
+            logits, inner = self.model.decoder.step(tokens, state.inner, fixed)
+        weights = trace.weights(trace.names[0])[:, 0].reshape(len(tokens), -1)
+        for row, key in enumerate(prefix.tolist()):
+            self.seen[tuple(key)] = weights[row].numpy()
+        return logits, Prefixed(inner, prefix)
+
+
+@pytest.mark.parametrize("reader", READERS, ids=str)
+@pytest.mark.parametrize("search", [Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=3)])
+def test_replayed_attention_is_the_attention_while_stepping(reader: dict[str, Any], search: Any) -> None:
+    half = {"size": 6, "embedding_size": 4}
+    model_config = {"encoder": {**half, "directions": "forward"}, "decoder": {**half, "reader": reader}}
+    config = load_config(base={"preset": "bahdanau2015", "data": {"train": "x"}, "model": model_config}).config
+    task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
+    model = task.build(config).double()
+    watched = Watched(model)
+
+    class Prefixing:
+        """The search, started with empty prefixes."""
+
+        width = search.width
+
+        def __call__(self, _: Any, state: Any, fixed: Any, limits: Any) -> Any:
+            rows = torch.arange(len(limits.longest)).unsqueeze(1)  # the source's number comes first
+            return search(watched.step, Prefixed(state, rows), fixed, limits)
+
+    outputs = task.predict(model, TEXTS, Prefixing())
+    order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.ids([TEXTS[row]])[0]))
+    checked = 0
+    for number, row in enumerate(order):  # sources are decoded longest first
+        for output in outputs[row]:
+            replayed = explain(task, model, TEXTS[row], output.ids).maps[0].weights[0]
+            for position in range(len(output.ids)):
+                stepped = watched.seen[(number, START, *output.ids[:position])]
+                length = replayed.shape[1]
+                np.testing.assert_allclose(replayed[position], stepped[:length], atol=1e-6)
+                assert (stepped[length:] == 0).all()
+                checked += 1
+    assert checked > 10
