@@ -1,6 +1,6 @@
 """Attention from replaying an output is the attention while it was written, for every search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def test_replayed_attention_is_the_attention_while_stepping(reader: dict[str, An
 
         def __call__(self, _: Any, state: Any, fixed: Any, limits: Any) -> Any:
             rows = torch.arange(len(limits.longest)).unsqueeze(1)  # the source's number comes first
-            return search(watched.step, Prefixed(state, rows), fixed, limits)
+            return search(watched.step, Prefixed(state, rows), fixed, replace(limits, shortest=4))
 
     outputs = task.predict(model, TEXTS, Prefixing())
     order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.ids([TEXTS[row]])[0]))

@@ -1,17 +1,18 @@
 """Tokenizers: raw text to ids with character offsets, and ids back to raw text.
 
 All kinds stand on Hugging Face's tokenizers and differ in how they are learned. A word that begins after a space
-carries the mark ▁, so that the spacing of the output comes from the model and nothing has to be guessed.
+carries a mark of its own, so that the spacing of the output comes from the model and nothing has to be guessed.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
 from seq2see.core.errors import TokenError
@@ -19,10 +20,14 @@ from seq2see.core.token import Token
 
 PAD, START, END, UNKNOWN = range(4)
 MARKS = ("<pad>", "<s>", "</s>", "<unk>")
-SPACE = "▁"
+SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 
 Normalisation = Literal["none", "nfc", "nfkc"]
-_NORMALIZERS = {"none": None, "nfc": normalizers.NFC(), "nfkc": normalizers.NFKC()}
+_NORMALIZERS: dict[Normalisation, list[Any]] = {
+    "none": [],
+    "nfc": [normalizers.NFC()],
+    "nfkc": [normalizers.NFKC()],
+}
 
 
 @dataclass(frozen=True)
@@ -38,38 +43,38 @@ class Tokenizer:
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self._backend.encode_special_tokens = True  # "</s>" in somebody's text is five characters, not the end mark
+        self._backend.encode_special_tokens = True  # "</s>" in somebody's text is four characters, not the end mark
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, each with the end mark last."""
-        return [[*_shield(encoding.ids), END] for encoding in self._backend.encode_batch_fast(list(texts))]
+        return [[*encoding.ids, END] for encoding in self._backend.encode_batch_fast(list(texts))]
 
     def encode(self, text: str) -> Encoding:
         """The ids of one text with offsets into it."""
         encoded = self._backend.encode(text)
         spans = list(encoded.offsets)
-        if len(spans) > 1 and encoded.tokens[0] == SPACE and spans[0] == spans[1]:
+        if encoded.tokens[:1] == [SPACE]:
             spans[0] = (0, 0)  # the mark put before the first word stands for no character of the text
         # what normalisation joined (a letter and its accent) belongs to the token before the gap
-        ends = [max(end, after) for (_, end), (after, _) in zip(spans, [*spans[1:], (0, 0)], strict=True)]
-        tokens = [_trim(text, start, end) for (start, _), end in zip(spans, ends, strict=True)]
-        return Encoding((*_shield(encoded.ids), END), (*tokens, Token(MARKS[END], len(text), len(text))))
+        nexts = [*(start for start, _ in spans), len(text)][1:]
+        tokens = [_trim(text, start, max(end, after)) for (start, end), after in zip(spans, nexts, strict=True)]
+        return Encoding((*encoded.ids, END), (*tokens, Token(MARKS[END], len(text), len(text))))
 
     def decode(self, ids: Sequence[int]) -> str:
         """The raw text of ids; marks are left out."""
-        return str(self._backend.decode([number for number in ids if number >= len(MARKS)]))
+        return "".join(self._pieces(ids))
 
     def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
         """The tokens of ids with offsets into `decode(ids)`."""
-        text = self.decode(ids)
-        ends = [len(self.decode(ids[: count + 1])) for count in range(len(ids))]
-        spans = zip([0, *ends[:-1]], ends, ids, strict=True)
+        pieces = self._pieces(ids)
+        text, ends = "".join(pieces), list(accumulate(map(len, pieces)))
+        spans = zip(pieces, ends, ids, strict=True)
         return tuple(
-            Token(MARKS[number], end, end) if number < len(MARKS) else _trim(text, start, end)
-            for start, end, number in spans
+            Token(MARKS[number], end, end) if number < len(MARKS) else _trim(text, end - len(piece), end)
+            for piece, end, number in spans
         )
 
     def unknown(self, text: str) -> list[str]:
@@ -85,13 +90,23 @@ class Tokenizer:
     def from_json(cls, text: str) -> "Tokenizer":
         """The tokenizer that `to_json` described."""
         try:
-            marks = {token: number for token, number in _vocabulary(json.loads(text)).items() if token in MARKS}
+            vocabulary = _vocabulary(json.loads(text))
             backend = Backend.from_str(text)
         except Exception as error:  # the library raises bare Exceptions
-            raise TokenError(f"not a tokenizer file: {error}") from error
-        if marks != {mark: number for number, mark in enumerate(MARKS)}:
-            raise TokenError(f"a tokenizer of ours starts its vocabulary with {', '.join(MARKS)}; got {marks}.")
+            raise TokenError(f"not a tokenizer file: {' '.join(str(error).split())}") from error
+        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
+            raise TokenError("the ids of a vocabulary must be 0, 1, 2 and so on; got gaps or repetitions.")
+        marks = sorted(MARKS, key=lambda mark: vocabulary.get(mark, len(vocabulary)))
+        if [vocabulary.get(mark) for mark in MARKS] != [PAD, START, END, UNKNOWN]:
+            raise TokenError(f"a vocabulary of ours starts with {', '.join(MARKS)}; got {', '.join(marks)}.")
         return cls(backend)
+
+    def _pieces(self, ids: Sequence[int]) -> list[str]:
+        """The text each id adds; the mark put before the first word is no text."""
+        pieces = ["" if number < len(MARKS) else str(self._backend.id_to_token(number)) for number in ids]
+        first = next((place for place, piece in enumerate(pieces) if piece), 0)
+        pieces[first : first + 1] = [piece.removeprefix(SPACE) for piece in pieces[first : first + 1]]
+        return [piece.replace(SPACE, " ") for piece in pieces]
 
 
 class Characters:

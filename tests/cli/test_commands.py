@@ -1,0 +1,323 @@
+"""The commands as a user runs them: what they print, what they write, and one sentence for each mistake."""
+
+import contextlib
+import io
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from reversal import write_reversals
+
+from seq2see.cli.app import main
+
+QUICK = ["train.updates=30", "train.evaluate_every=10", "train.evaluate_pairs=8", "train.batch_tokens=256"]
+QUICK += ["model.encoder.size=16", "model.decoder.size=16"]
+
+
+@dataclass(frozen=True)
+class Result:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def seq2see(*words: Any, cwd: Path | None = None, stdin: str = "") -> Result:
+    """Run a command inside this process, where torch is loaded already."""
+    out, err = io.StringIO(), io.StringIO()
+    source = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.redirect_stdout(out))
+        stack.enter_context(contextlib.redirect_stderr(err))
+        stack.enter_context(mock.patch.object(sys, "argv", ["seq2see", *map(str, words)]))
+        stack.enter_context(mock.patch.object(sys, "stdin", source))
+        stack.enter_context(contextlib.chdir(cwd or Path.cwd()))
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+    return Result(code, out.getvalue(), err.getvalue())
+
+
+def spawn(*words: Any, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own."""
+    command = [sys.executable, "-m", "seq2see", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def refused(result: Result | subprocess.CompletedProcess[str]) -> str:
+    """The one sentence of a refusal."""
+    assert result.returncode == 2, result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("seq2see: ")
+    assert "Traceback" not in result.stderr
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was trained for a moment."""
+    folder = tmp_path_factory.mktemp("shared")
+    data = write_reversals(folder / "reversed.tsv", 80)
+    result = seq2see("train", data, *QUICK, "--out", folder / "run")
+    assert result.returncode == 0, result.stderr
+    assert "decided: characters" in result.stderr
+    assert "time: about" in result.stderr
+    return folder / "run"
+
+
+def test_training_leaves_a_whole_run_folder(run: Path) -> None:
+    names = {path.name for path in run.iterdir()}
+    assert names == {
+        "attention", "checkpoints", "config.yaml", "metrics.jsonl", "report.html", "source.tokenizer.json",
+        "target.tokenizer.json", "tensorboard", "weights.safetensors",
+    }  # fmt: skip
+    assert "# characters, because" in (run / "config.yaml").read_text()
+    assert (run / "attention" / "01.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_predict_gives_a_line_for_every_line(run: Path, tmp_path: Path) -> None:
+    lines = ["abc", "", "  ", "hgf\u2028ab", "zzz unknown ☃", "a" * 300, "d"]
+    result = seq2see("predict", run, "-", stdin="\n".join(lines))
+    assert result.returncode == 0, result.stderr
+    outputs = result.stdout.split("\n")
+    assert len(outputs) == len(lines) + 1
+    assert outputs[1] == outputs[2] == ""
+    (tmp_path / "in.txt").write_text("\n".join(lines) + "\n")
+    assert seq2see("predict", run, tmp_path / "in.txt", "-o", tmp_path / "out.txt").returncode == 0
+    assert (tmp_path / "out.txt").read_text() == result.stdout
+
+
+def test_predict_of_nothing_is_nothing(run: Path) -> None:
+    result = seq2see("predict", run, "-", stdin="")
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_predict_tells_everything_in_json(run: Path) -> None:
+    result = seq2see("predict", run, "--beam", 3, "--n-best", 2, "--attention", stdin="abc\n\ndef\n")
+    assert result.returncode == 0, result.stderr
+    first, blank, _ = (json.loads(line) for line in result.stdout.splitlines())
+    assert blank["text"] == ""
+    assert len(first["alternatives"]) == 1
+    assert first["score"] >= first["alternatives"][0]["score"]
+    (weights,) = first["attention"]["maps"][0]["weights"]
+    assert len(weights) == len(first["tokens"])
+    assert all(abs(sum(row) - 1) < 1e-5 and len(row) == 4 for row in weights)
+    assert all(0 < token["confidence"] <= 1 for token in first["tokens"])
+
+
+def test_n_best_in_text_stays_on_its_line(run: Path) -> None:
+    result = seq2see("predict", run, "--n-best", 3, stdin="abc\ndef\n")
+    assert [line.count("\t") for line in result.stdout.splitlines()] == [2, 2]
+
+
+def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
+    result = seq2see("evaluate", run, run.parent / "reversed.tsv", "--json")
+    metrics = json.loads(result.stdout)["metrics"]
+    assert metrics.keys() == {"exact_match", "cer", "bleu", "chrf"}
+    assert all(metric["signature"] for metric in metrics.values())
+    table = seq2see("evaluate", run, run.parent / "reversed.tsv").stdout
+    assert "exact_match" in table
+
+
+@pytest.mark.parametrize("kind", ["html", "png", "svg", "json"])
+def test_inspect_writes(run: Path, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / "deep" / f"look.{kind}"
+    result = seq2see("inspect", run, "abc", "-o", file)
+    assert result.returncode == 0, result.stderr
+    assert file.stat().st_size > 300
+
+
+def test_inspect_draws_in_the_terminal(run: Path) -> None:
+    result = seq2see("inspect", run, "abc")
+    assert "attention weight" in result.stdout
+
+
+def test_doctor_finds_and_names(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_bytes(b"one\tuno\r\none\tuno\n\tdue\n")
+    (tmp_path / "b.tsv").write_text("one\tuno\n")
+    result = seq2see("doctor", tmp_path / "a.tsv", "--test", tmp_path / "b.tsv")
+    assert result.returncode == 0
+    for words in ("line 1: Windows line ends", "line 3: the source is blank", "the same pair", "leakage: 100.0%"):
+        assert words in result.stderr
+
+
+def test_presets_are_listed_and_shown() -> None:
+    assert "bahdanau2015" in seq2see("presets").stdout
+    assert "reader:" in seq2see("presets", "luong2015").stdout
+    assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
+
+
+@pytest.mark.parametrize("command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets"])
+def test_help_shows_an_example(command: str) -> None:
+    result = seq2see(command, "--help")
+    assert result.returncode == 0
+    assert f"seq2see {command}" in result.stdout.split("Example", 1)[1]
+
+
+def test_training_again_says_it_is_complete(run: Path) -> None:
+    result = seq2see("train", run.parent / "reversed.tsv", *QUICK, "--out", run)
+    assert result.returncode == 0
+    assert "complete already" in result.stderr
+
+
+@pytest.mark.slow
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    data = write_reversals(tmp_path / "reversed.tsv", 80)
+    words = ["train", data, *QUICK, "train.updates=100000", "--out", tmp_path / "run"]
+    command = [sys.executable, "-m", "seq2see", *map(str, words)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not list((tmp_path / "run" / "checkpoints").glob("*")) and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "Run the same command again to go on" in said
+    assert list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))
+
+
+MISTAKES = {
+    "no such file": (["missing.tsv"], "missing.tsv: there is no such file"),
+    "empty": (["empty.tsv"], "empty.tsv: the file is empty"),
+    "one column": (["one.tsv"], "one.tsv, line 1: every line needs two columns"),
+    "other lengths": (["--source", "two.txt", "--target", "three.txt"], "got 2 in"),
+    "not UTF-8": (["latin.tsv"], "latin.tsv, line 2: text must be UTF-8"),
+    "unknown key": (["good.tsv", "train.updats=5"], "did you mean 'updates'"),
+    "unknown section": (["good.tsv", "trian.updates=5"], "did you mean 'train'"),
+    "wrong type": (["wrong.yaml"], "wrong.yaml, line 4: train.updates"),
+    "unknown part": (["good.tsv", "model.decoder.reader.score=addditive"], "did you mean 'additive'"),
+    "unknown option": (["good.tsv", "model.encoder.sise=5"], "did you mean 'size'"),
+    "unknown preset": (["good.tsv", "preset=bahdanau"], "did you mean 'bahdanau2015'"),
+    "two files": (["good.tsv", "one.tsv"], "give one data file"),
+    "nothing": ([], "give one data file"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: str) -> None:
+    write_reversals(tmp_path / "good.tsv", 20)
+    (tmp_path / "empty.tsv").touch()
+    (tmp_path / "one.tsv").write_text("alone\n")
+    (tmp_path / "two.txt").write_text("a\nb\n")
+    (tmp_path / "three.txt").write_text("a\nb\nc\n")
+    (tmp_path / "latin.tsv").write_bytes("a\tb\nä\tö\n".encode("latin-1"))
+    (tmp_path / "wrong.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\ntrain:\n  updates: many\n")
+    words, expected = MISTAKES[mistake]
+    before = set(tmp_path.iterdir())
+    sentence = refused(seq2see("train", *words, "--out", "run", cwd=tmp_path))
+    assert expected in sentence
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_another_run_in_the_folder_is_refused(run: Path, tmp_path: Path) -> None:
+    before = (run / "config.yaml").read_text()
+    other = write_reversals(tmp_path / "other.tsv", 20)
+    sentence = refused(seq2see("train", other, *QUICK, "--out", run))
+    assert "holds another run" in sentence
+    assert "data.train" in sentence
+    assert (run / "config.yaml").read_text() == before
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_one_sentence_and_the_checkpoint_before_stays(run: Path, tmp_path: Path) -> None:
+    """A limit on the size of files stands in for a full disk: the write fails in its middle."""
+    data = write_reversals(tmp_path / "reversed.tsv", 80)
+    words = ["train", data, *QUICK]
+    limit = 30_000  # room for the tokenizers, not for a checkpoint
+    result = spawn(
+        *words, "--out", tmp_path / "run", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    )
+    assert result.returncode == 2, result.stderr
+    assert "cannot be written: File too large" in result.stderr.strip().splitlines()[-1]
+    assert not list((tmp_path / "run").rglob("*.draft"))
+    again = seq2see(*words, "--out", tmp_path / "run")
+    assert again.returncode == 0, again.stderr
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "source.tokenizer.json", "config.yaml"])
+def test_a_truncated_file_is_named(run: Path, tmp_path: Path, name: str) -> None:
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", run, copy], check=True)
+    content = (copy / name).read_bytes()
+    (copy / name).write_bytes(content[: len(content) // 2])
+    assert name in refused(seq2see("predict", copy, stdin="abc\n"))
+
+
+@pytest.mark.parametrize(
+    "words", [["predict", "nowhere"], ["evaluate", "nowhere", "x.tsv"], ["inspect", "nowhere", "x"]]
+)
+def test_a_missing_run_is_named(tmp_path: Path, words: list[str]) -> None:
+    assert "nowhere: there is no such run folder" in refused(seq2see(*words, cwd=tmp_path))
+
+
+def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    subprocess.run(["cp", "-r", run, copy], check=True)
+    text = (copy / "config.yaml").read_text()
+    (copy / "config.yaml").write_text(text.replace("size: 16", "size: 17", 1))
+    assert "size: 16 -> 17" in refused(seq2see("predict", copy, stdin="abc\n"))
+
+
+def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
+    data = write_reversals(tmp_path / "reversed.tsv", 40)
+    words = ["preset=cho2014", "train.updates=2", "train.evaluate_every=2", "model.encoder.size=8"]
+    result = seq2see("train", data, *words, "--out", tmp_path / "run")
+    assert result.returncode == 0, result.stderr
+    assert "no attention" in refused(seq2see("inspect", tmp_path / "run", "abc"))
+
+
+@pytest.mark.slow
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    result = spawn("--debug", "predict", tmp_path / "nowhere")
+    assert "Traceback" in result.stderr
+
+
+SCORE = '''"""A score of our own."""
+
+import torch
+from seq2see.nn.score import Score
+
+
+class Distance(Score):
+    """-s |q - k|^2, with a learned s."""
+
+    def __init__(self, *, query_size: int, key_size: int, sharpness: float = 1.0) -> None:
+        super().__init__()
+        self.project = torch.nn.Linear(key_size, query_size)
+        self.sharpness = torch.nn.Parameter(torch.tensor(sharpness))
+
+    def prepare(self, keys):
+        return self.project(keys)
+
+    def forward(self, query, keys):
+        return -self.sharpness * torch.cdist(query, keys) ** 2
+'''
+
+
+@pytest.mark.slow
+def test_a_score_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "my_score.py").write_text(SCORE)
+    data = write_reversals(tmp_path / "reversed.tsv", 40)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    words = [*QUICK, "model.decoder.reader.score={kind: 'my_score:Distance', sharpness: 0.5}"]
+    result = spawn("train", data, *words, "--out", tmp_path / "run", cwd=elsewhere)
+    assert result.returncode == 0, result.stderr
+    sentence = refused(spawn("predict", tmp_path / "run", input="abc\n", cwd=elsewhere))
+    assert "my_score:Distance" in sentence
+    assert "--trust" in sentence
+    trusted = spawn("predict", tmp_path / "run", "--trust", input="abc\n", cwd=elsewhere)
+    assert trusted.returncode == 0, trusted.stderr
+    code = "from seq2see.testing import check_score; check_score('my_score:Distance')"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
