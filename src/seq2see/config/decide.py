@@ -21,7 +21,7 @@ def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None =
     longest = _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95)
     tokens, why_tokens = _decide_tokens(longest, pairs)
     size = 64 if pairs < 1_000 else 128 if pairs < 50_000 else 256
-    batch = 1024 if pairs < 5_000 else 2048 if pairs < 50_000 else 4096
+    batch = 1024 if pairs < 5_000 else 2048 if pairs < 200_000 else 4096
     updates, epochs = _decide_updates(source, target, tokens["kind"], batch)
     sizes = {"size": size, "embedding_size": size}
     base = {
@@ -52,9 +52,8 @@ def _decide_updates(source: Sequence[str], target: Sequence[str], kind: str, bat
     """Enough updates to see small data often and large data at least a few times."""
     letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
     tokens = letters if kind == "characters" else letters / 4.5  # characters a subword, roughly
-    each = max(tokens / batch, 1)
-    updates = int(min(max(30 * each, 1_500), max(5 * each, 12_000)))
-    return updates, updates / each
+    seen = min(max(20 * tokens, 1_500_000), max(6_000_000, 3 * tokens))
+    return int(seen / batch), seen / tokens
 
 
 def _percentile(values: Sequence[int], share: float) -> int:

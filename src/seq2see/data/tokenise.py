@@ -21,6 +21,8 @@ from seq2see.core.token import Token
 PAD, START, END, UNKNOWN = range(4)
 MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
+# what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
+MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
 
 Normalisation = Literal["none", "nfc", "nfkc"]
 _NORMALIZERS: dict[Normalisation, list[Any]] = {
@@ -117,9 +119,10 @@ class Characters:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """All characters that occur often enough."""
-        backend = _begin(models.WordLevel, self.normalise, pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated"))
-        counts = _count(backend, texts)
-        return _finish(backend, counts, self.min_count, decoders.Fuse(), limit=None)
+        backend = Backend(models.WordLevel(unk_token=MARKS[UNKNOWN]))
+        backend.normalizer = normalizers.Sequence(_NORMALIZERS[self.normalise])
+        backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        return _fill(backend, texts, self.min_count, limit=None)
 
 
 class Words:
@@ -136,10 +139,9 @@ class Words:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
-        split = pre_tokenizers.Split(Regex(rf"{SPACE}?\w+|{SPACE}?[^\w{SPACE}]|{SPACE}"), "isolated")
-        backend = _begin(models.WordLevel, self.normalise, pre_tokenizers.Sequence([_metaspace(), split]))
-        counts = _count(backend, texts)
-        return _finish(backend, counts, self.min_count, _metaspace_decoder(), limit=self.size)
+        words = Regex(rf"{SPACE}?\w+|{SPACE}?[^\w{SPACE}]|{SPACE}")
+        backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
+        return _fill(backend, texts, self.min_count, limit=self.size)
 
 
 class Bpe:
@@ -150,10 +152,9 @@ class Bpe:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """Merge the most frequent neighbours until the vocabulary is full."""
-        backend = _begin(models.BPE, self.normalise, _metaspace())
+        backend = _begin(models.BPE(unk_token=MARKS[UNKNOWN]), self.normalise, Regex(MARK_BEGINS))
         trainer = trainers.BpeTrainer(vocab_size=self.size, special_tokens=list(MARKS), show_progress=False)
         backend.train_from_iterator(texts, trainer)
-        backend.decoder = _metaspace_decoder()
         return Tokenizer(backend)
 
 
@@ -165,57 +166,50 @@ class Unigram:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """Prune a large set of pieces to those that explain the texts best."""
-        backend = Backend(models.Unigram())
-        _configure(backend, self.normalise, _metaspace())
+        backend = _begin(models.Unigram(), self.normalise, Regex(MARK_BEGINS))
+        texts = list(texts)
+        letters = {letter for text in texts for letter in backend.normalizer.normalize_str(text)}
+        size = max(self.size, len(letters) + len(MARKS))  # the trainer refuses to leave out a character
         trainer = trainers.UnigramTrainer(
-            vocab_size=self.size, special_tokens=list(MARKS), unk_token=MARKS[UNKNOWN], show_progress=False
+            vocab_size=size, special_tokens=list(MARKS), unk_token=MARKS[UNKNOWN], show_progress=False
         )
         backend.train_from_iterator(texts, trainer)
-        backend.decoder = _metaspace_decoder()
+        pieces = json.loads(backend.to_str())["model"]["vocab"][len(MARKS) :]
+        backend.model = models.Unigram([*((mark, 0.0) for mark in MARKS), *_settle(pieces)], UNKNOWN)
         return Tokenizer(backend)
 
 
-def _begin(model: Any, normalise: Normalisation, pre_tokenizer: Any) -> Backend:
-    backend = Backend(model(unk_token=MARKS[UNKNOWN]))
-    _configure(backend, normalise, pre_tokenizer)
+def _begin(model: Any, normalise: Normalisation, split: Regex) -> Backend:
+    """A backend for text whose words carry the mark of the space before them, the first one too."""
+    backend = Backend(model)
+    backend.normalizer = normalizers.Sequence([*_NORMALIZERS[normalise], normalizers.Prepend(SPACE)])
+    spaces = pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="never")
+    backend.pre_tokenizer = pre_tokenizers.Sequence([spaces, pre_tokenizers.Split(split, "isolated")])
     return backend
 
 
-def _configure(backend: Backend, normalise: Normalisation, pre_tokenizer: Any) -> None:
-    if normalise != "none":
-        backend.normalizer = _NORMALIZERS[normalise]
-    backend.pre_tokenizer = pre_tokenizer
-
-
-def _metaspace() -> Any:
-    return pre_tokenizers.Metaspace(replacement=SPACE, prepend_scheme="always")
-
-
-def _metaspace_decoder() -> Any:
-    return decoders.Metaspace(replacement=SPACE, prepend_scheme="always")
-
-
-def _count(backend: Backend, texts: Iterable[str]) -> Counter[str]:
+def _fill(backend: Backend, texts: Iterable[str], min_count: int, *, limit: int | None) -> Tokenizer:
+    """The most frequent pieces as vocabulary; ties by code point, so that the same texts give the same ids."""
     counts: Counter[str] = Counter()
     for text in texts:
-        normal = backend.normalizer.normalize_str(text) if backend.normalizer else text
+        normal = backend.normalizer.normalize_str(text)
         counts.update(piece for piece, _ in backend.pre_tokenizer.pre_tokenize_str(normal))
-    return counts
-
-
-def _finish(backend: Backend, counts: Counter[str], min_count: int, decoder: Any, *, limit: int | None) -> Tokenizer:
-    room = None if limit is None else max(limit - len(MARKS), 0)
-    # frequent first, then by code point: the same texts give the same ids
     ordered = sorted((piece for piece, count in counts.items() if count >= min_count), key=lambda p: (-counts[p], p))
-    vocabulary = {piece: number for number, piece in enumerate([*MARKS, *ordered[:room]])}
+    vocabulary = {piece: number for number, piece in enumerate([*MARKS, *ordered][:limit])}
     backend.model = models.WordLevel(vocabulary, unk_token=MARKS[UNKNOWN])
-    backend.decoder = decoder
     return Tokenizer(backend)
 
 
-def _shield(ids: list[int]) -> list[int]:
-    """Unigram finds marks in raw text as pieces of its own; text can never be a mark."""
-    return [max(number, UNKNOWN) for number in ids]
+def _settle(pieces: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
+    """The same texts give the same scores, although the trainer sums in any order.
+
+    It also lifts the characters that no piece needs 0.0001 apart, in any order: they get the lowest score.
+    """
+    lowest = min((score for _, score in pieces), default=0.0)
+    lifts = {piece: (score - lowest) * 1e4 for piece, score in pieces}
+    spare = {piece for piece, lift in lifts.items() if len(piece) == 1 and abs(lift - round(lift)) < 1e-6}
+    settled = [(piece, round(lowest if piece in spare else score, 6)) for piece, score in pieces]
+    return sorted(settled, key=lambda item: (-item[1], item[0]))
 
 
 def _trim(text: str, start: int, end: int) -> Token:

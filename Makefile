@@ -1,0 +1,36 @@
+PYTHON ?= python3
+BIN := .venv/bin
+# every dependency at the version it is tested with, also those that build the package
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test fast clean
+
+demo: .venv/installed  ## make dates, train on them, show a score, a heatmap and a report
+	$(BIN)/seq2see quickstart
+
+test: .venv/tested check  ## everything that must hold
+	$(BIN)/python -m pytest
+
+fast: .venv/tested check  ## the same without what trains or runs whole commands
+	$(BIN)/python -m pytest -m "not slow"
+
+.PHONY: check
+check: .venv/tested
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict src
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -e .
+	touch $@
+
+.venv/tested: .venv/installed
+	$(BIN)/python -m pip install --quiet -e ".[test]"
+	touch $@
+
+clean:
+	rm -rf .venv runs
