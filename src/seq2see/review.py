@@ -16,7 +16,6 @@ from seq2see.inspect.picture import save_picture
 from seq2see.inspect.report import Example, Report, Score, render_report
 from seq2see.metrics.text import Metric
 from seq2see.run import Prediction, Run
-from seq2see.search.hypothesis import Search
 
 SHOWN = 6  # examples of a report
 WORST = 12  # mistakes of a report
@@ -38,9 +37,9 @@ class Review:
         return sorted(((p, r) for p, r in pairs if p.text != r), key=lambda pair: -pair[0].score)
 
 
-def review(run: Run, pairs: Pairs, *, name: str, search: Search | None = None) -> Review:
+def review(run: Run, pairs: Pairs, *, name: str, beam: int | None = None) -> Review:
     """Predict every source and score it against its target."""
-    predictions = run.predict(list(pairs.source), search=search)
+    predictions = run.predict(list(pairs.source), beam=beam)
     return Review(name, pairs.target, predictions, run.task.score([p.text for p in predictions], pairs.target))
 
 

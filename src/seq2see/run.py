@@ -1,7 +1,7 @@
 """A trained run in Python: `seq2see.load("runs/x").predict("...")`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -11,7 +11,6 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.core.registry import Part, part
-from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
 from seq2see.models.seq2seq import Seq2Seq
@@ -21,16 +20,11 @@ from seq2see.train.folder import RunFolder
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Output):
     """One output of a run; in a notebook it shows itself with its attention."""
 
-    source: str
-    text: str
-    score: float
-    tokens: tuple[Token, ...]
-    ids: tuple[int, ...]
-    alternatives: tuple["Prediction", ...]  # further outputs of an n-best list, best first
-    run: "Run" = field(repr=False, compare=False)
+    run: "Run" = field(kw_only=True, repr=False, compare=False)
+    alternatives: tuple["Prediction", ...] = ()  # further outputs of an n-best list, best first
 
     def __str__(self) -> str:
         return self.text
@@ -60,30 +54,37 @@ class Run:
     model: Seq2Seq
 
     @overload
-    def predict(self, inputs: str, *, search: Search | None = None) -> Prediction: ...  # type: ignore[overload-overlap]
+    def predict(  # type: ignore[overload-overlap]
+        self, inputs: str, *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+    ) -> Prediction: ...
     @overload
-    def predict(self, inputs: Sequence[str], *, search: Search | None = None) -> list[Prediction]: ...
-    def predict(self, inputs: str | Sequence[str], *, search: Search | None = None) -> Prediction | list[Prediction]:
-        """A prediction for each text, in order; one text gives one prediction."""
+    def predict(
+        self, inputs: Sequence[str], *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+    ) -> list[Prediction]: ...
+    def predict(
+        self, inputs: str | Sequence[str], *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+    ) -> Prediction | list[Prediction]:
+        """A prediction for each text, in order; one text gives one prediction.
+
+        The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own.
+        """
         texts = [inputs] if isinstance(inputs, str) else list(inputs)
-        results = self.task.predict(self.model, texts, search or self.search())
+        results = self.task.predict(self.model, texts, search or self._search(beam, n_best))
         predictions = [self._wrap(outputs) for outputs in results]
         return predictions[0] if isinstance(inputs, str) else predictions
 
-    def search(self, *, beam: int | None = None, n_best: int = 1) -> Search:
-        """The configured search, or a beam of the given width (1: greedy), for so many outputs a source."""
+    def _search(self, beam: int | None, n_best: int) -> Search:
         chosen = part("search", self.config.search, path=("search",))
-        width = beam or chosen.options.get("width", 5 if chosen.kind == "beam" else 1)
-        if chosen.kind != "beam" and beam is None and n_best == 1:
-            return chosen()
+        if beam is None and (chosen.kind != "greedy" or n_best == 1):
+            several = {"n_best": n_best} if n_best > 1 else {}
+            wide = {"width": max(chosen.options.get("width", 5), n_best)} if chosen.kind == "beam" else {}
+            return Part("search", chosen.kind, {**chosen.options, **wide, **several})()
         options = chosen.options if chosen.kind == "beam" else {}
-        return Part("search", "beam", {**options, "width": width, "n_best": n_best})()
+        return Part("search", "beam", {**options, "width": beam or n_best, "n_best": n_best})()
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
-        first, *others = (
-            Prediction(o.source, o.text, o.score, o.tokens, o.ids, alternatives=(), run=self) for o in outputs
-        )
-        return Prediction(first.source, first.text, first.score, first.tokens, first.ids, tuple(others), run=self)
+        first, *others = [Prediction(**vars(output), run=self) for output in outputs]
+        return replace(first, alternatives=tuple(others))
 
 
 def load(path: str | Path, *, trust: bool = False) -> Run:

@@ -36,7 +36,7 @@ def evaluate(
     fields = (names[0], names[1]) if names and origin.target_file is None else None
     pairs, findings = read_pairs(Origin(origin.file, origin.target_file, fields))
     show_findings(findings)
-    result = review(loaded, pairs, name=str(origin), search=loaded.search(beam=beam))
+    result = review(loaded, pairs, name=str(origin), beam=beam)
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))

@@ -33,7 +33,7 @@ def inspect(
     from seq2see.inspect.terminal import render_terminal
 
     loaded = seq2see.load(run, trust=trust)
-    prediction = loaded.predict(text, search=loaded.search(beam=beam))
+    prediction = loaded.predict(text, beam=beam)
     trace = prediction.attention
     if out is None:
         from rich.console import Console

@@ -12,7 +12,6 @@ import typer
 
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
-    from seq2see.search.hypothesis import Search
 
 CHUNK = 2_000  # lines that are read, sorted by length and decoded together
 
@@ -44,14 +43,15 @@ def predict(
     from seq2see.data.readers import decode, read_bytes, split_lines
 
     name = "standard input" if str(file) == "-" else str(file)
+    if str(file) == "-" and sys.stdin.isatty():
+        typer.echo("type one input a line, and Ctrl-D when done", err=True)
     data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
     lines = split_lines(decode(data, name))
     import seq2see
 
     loaded = seq2see.load(run, trust=trust)
-    search = loaded.search(beam=beam, n_best=n_best)
     form = Format.jsonl if attention else form
-    written = (write(prediction, form, attention) for prediction in predict_lines(loaded, lines, search))
+    written = (write(prediction, form, attention) for prediction in predict_lines(loaded, lines, beam, n_best))
     if out is None:
         for line in written:
             sys.stdout.write(line + "\n")
@@ -61,7 +61,7 @@ def predict(
     write_atomic(out, "".join(line + "\n" for line in written))
 
 
-def predict_lines(run: "Run", lines: list[str], search: "Search") -> Iterator["Prediction"]:
+def predict_lines(run: "Run", lines: list[str], beam: int | None, n_best: int) -> Iterator["Prediction"]:
     """Predictions in order, a chunk at a time, with a bar if somebody watches."""
     from rich.console import Console
     from rich.progress import Progress
@@ -70,7 +70,7 @@ def predict_lines(run: "Run", lines: list[str], search: "Search") -> Iterator["P
     with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
         task = bar.add_task("predicting", total=len(lines))
         for start in range(0, len(lines), CHUNK):
-            yield from run.predict(lines[start : start + CHUNK], search=search)
+            yield from run.predict(lines[start : start + CHUNK], beam=beam, n_best=n_best)
             bar.update(task, completed=min(start + CHUNK, len(lines)))
 
 

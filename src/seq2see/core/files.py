@@ -10,35 +10,40 @@ from seq2see.core.errors import Seq2SeeError
 def write_atomic(path: Path, content: bytes | str) -> None:
     """Write beside the file, force it to the disk, and put it in place; a full disk leaves the old file as it was.
 
-    Missing folders are made.
+    Missing folders are made. A device such as /dev/stdout is written to, not replaced.
     """
+    data = content.encode() if isinstance(content, str) else content
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open(draft, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-            file.flush()
-            os.fsync(file.fileno())
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
+        _write_through(draft, data)
         os.replace(draft, path)
         _sync_folder(path.parent)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
         raise Seq2SeeError(
             f"{path} cannot be written: {error.strerror or error}; what was there before is untouched; "
             "make room or choose another folder, and run the same command again."
         ) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:
     """A rename is safe from a power cut only when the folder is on the disk too; not every system lets us."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,20 +1,24 @@
 """Code that is not ours: classes a configuration names as `my_file:MyScore`."""
 
+import importlib
 import importlib.util
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from seq2see.core.errors import ConfigError
+from seq2see.core.registry import is_foreign
 
 
 def foreign_kinds(tree: Any) -> list[str]:
-    """All kinds in a configuration that name code outside this package."""
+    """All words of a configuration that may name code outside this package; the names of data files may not."""
+    if isinstance(tree, str):
+        return [tree] if is_foreign(tree) else []
+    branches: Sequence[Any] = tree if isinstance(tree, list | tuple) else ()
     if isinstance(tree, Mapping):
-        own = [tree["kind"]] if isinstance(tree.get("kind"), str) and ":" in tree["kind"] else []
-        return own + [kind for value in tree.values() for kind in foreign_kinds(value)]
-    return []
+        branches = [value for key, value in tree.items() if key != "data"]
+    return [kind for branch in branches for kind in foreign_kinds(branch)]
 
 
 def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> list[Path]:
@@ -24,8 +28,20 @@ def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> lis
         return []
     if not trust:
         raise ConfigError(f"{owner} runs code of its own ({', '.join(kinds)}); read it first, then add --trust.")
-    for folder in folders:
-        if folder.is_dir() and str(folder.absolute()) not in sys.path:
-            sys.path.append(str(folder.absolute()))
-    specs = [importlib.util.find_spec(kind.partition(":")[0]) for kind in kinds]
-    return [Path(spec.origin) for spec in specs if spec is not None and spec.origin]
+    open_folders = [folder.absolute() for folder in folders if folder.is_dir()]
+    sys.path += [str(folder) for folder in open_folders if str(folder) not in sys.path]
+    importlib.invalidate_caches()
+    modules = dict.fromkeys(kind.partition(":")[0] for kind in kinds)
+    return [file for module in modules if (file := _locate(module, open_folders)) is not None]
+
+
+def _locate(module: str, folders: Sequence[Path]) -> Path | None:
+    """The file of a module in these folders; an error if Python would import another one in its place."""
+    file = next((folder / f"{module}.py" for folder in folders if (folder / f"{module}.py").is_file()), None)
+    if file is None:
+        return None  # an installed package, or a mistake that the registry explains
+    spec = importlib.util.find_spec(module)
+    taken = Path(spec.origin or "") if spec is not None else file
+    if not taken.is_file() or taken.read_bytes() != file.read_bytes():
+        raise ConfigError(f"{file}: Python has another module named {module} ({taken}); rename the file.")
+    return taken

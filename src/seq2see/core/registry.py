@@ -1,21 +1,25 @@
 """The table of all parts by group and name, and the way from `{kind: name, ...}` to an object.
 
-A constructor's signature is the schema of its options. A parameter that carries the name of a group takes a part of
-that group; a parameter that nobody sets in a config (a size that follows from the surroundings) is given by the
-caller. Packages add parts through the entry point `seq2see.<group>`; `my_file:MyScore` names a class of your own.
+A constructor's signature is the schema of its options. A parameter that carries the name of a group, and is a `Part`
+or of no stated type, takes a part of that group; a parameter that nobody sets in a config (a size that follows from
+the surroundings) is given by the caller. Packages add parts through the entry point `seq2see.<group>`; `my_file:MyScore` names a class of your own.
 """
 
 import importlib
-import importlib.metadata
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any
+from importlib.metadata import entry_points
+from typing import Any, get_args
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails, to_json
 
 from seq2see.core.errors import ConfigError
+
+KeyPath = tuple[str, ...]
 
 TABLE: dict[str, dict[str, str]] = {
     "score": {
@@ -63,6 +67,8 @@ TABLE: dict[str, dict[str, str]] = {
     },
 }
 
+_STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
+
 
 @dataclass(frozen=True)
 class Part:
@@ -71,36 +77,42 @@ class Part:
     group: str
     kind: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    path: KeyPath = field(default=(), compare=False)  # where the configuration names it
 
     def __call__(self, **given: Any) -> Any:
         """Build the object; of `given`, the constructor gets what its signature names."""
-        factory = find(self.group, self.kind)
-        parameters = _parameters(factory)
+        factory = find(self.group, self.kind, path=self.path)
+        parameters = _parameters(factory, self.path)
+        owner = f"{self.group} {self.kind}"
         for name in self.options.keys() & given.keys():
             raise ConfigError(
-                f"{self.group} {self.kind}: {name} follows from the surroundings; remove it from the config."
+                f"{owner}: {name} follows from the surroundings; remove it from the config.", path=(*self.path, name)
             )
         arguments = {**{name: value for name, value in given.items() if name in parameters}, **self.options}
         missing = [n for n, p in parameters.items() if p.default is p.empty and n not in arguments]
         if missing:
-            raise ConfigError(f"{self.group} {self.kind} needs the option {missing[0]}; add it to the config.")
-        return factory(**arguments)
+            raise ConfigError(f"{owner} needs the option {missing[0]}; add it to the config.", path=self.path)
+        try:
+            return factory(**arguments)
+        except ConfigError as error:
+            raise error if error.path else ConfigError(str(error), path=self.path) from error
 
 
-def part(group: str, spec: Any, *, path: tuple[str, ...] = ()) -> Part:
+def part(group: str, spec: Any, *, path: KeyPath = ()) -> Part:
     """Check `name` or `{kind: name, option: value}` against the constructor it names."""
     if isinstance(spec, Part):
         return spec
     options = {"kind": spec} if isinstance(spec, str) else spec
     if not isinstance(options, Mapping) or not isinstance(options.get("kind"), str):
-        raise ConfigError(f"{group} must be a name or {{kind: name, ...}}; got {spec!r}.", path=path)
-    options = dict(options)
-    kind = options.pop("kind")
-    parameters = _parameters(find(group, kind, path=(*path, "kind")))
+        raise ConfigError(f"{group} must be a name or {{kind: name, ...}}; got {shorten(spec)}.", path=path)
+    kind = options["kind"]
+    parameters = _parameters(find(group, kind, path=(*path, "kind")), path)
     checked = {
-        name: _check(name, value, parameters, f"{group} {kind}", (*path, name)) for name, value in options.items()
+        name: _check(name, value, parameters, f"{group} {kind}", (*path, str(name)))
+        for name, value in options.items()
+        if name != "kind"
     }
-    return Part(group, kind, checked)
+    return Part(group, kind, checked, path)
 
 
 def is_foreign(kind: str) -> bool:
@@ -110,58 +122,82 @@ def is_foreign(kind: str) -> bool:
 
 def names(group: str) -> list[str]:
     """All names of a group: ours, and those of installed packages."""
-    return [
-        *TABLE[group],
-        *(entry.name for entry in importlib.metadata.entry_points(group=f"seq2see.{group}")),
-    ]
+    return [*TABLE[group], *(entry.name for entry in entry_points(group=f"seq2see.{group}"))]
 
 
-def find(group: str, kind: str, *, path: tuple[str, ...] = ()) -> Any:
+def find(group: str, kind: str, *, path: KeyPath = ()) -> Any:
     """The class behind a name."""
     if kind in TABLE[group]:
-        return _load(TABLE[group][kind], path)
-    for entry in importlib.metadata.entry_points(group=f"seq2see.{group}", name=kind):
-        return entry.load()
+        return _import(TABLE[group][kind])
+    for entry in entry_points(group=f"seq2see.{group}", name=kind):
+        return _load(entry.load, f"{group} {kind!r} of an installed package must be a class", path)
     if is_foreign(kind):
-        return _load(kind, path)
+        rule = f"{kind!r} must name a class as file:Class, with file.py beside the config, the data or in this folder"
+        return _load(lambda: _import(kind), rule, path)
     hint = suggest(kind, names(group))
     raise ConfigError(f"there is no {group} named {kind!r}{hint} (known: {', '.join(names(group))}).", path=path)
 
 
-def suggest(word: str, known: list[str]) -> str:
+def suggest(word: str, known: Sequence[str]) -> str:
     """A "did you mean" for a mistyped word, or nothing."""
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _load(place: str, path: tuple[str, ...]) -> Any:
+def complain(name: str, problem: ErrorDetails) -> str:
+    """What pydantic found wrong with a value, as a sentence of ours."""
+    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
+    expected = re.findall("'([^']*)'", problem["ctx"]["expected"]) if problem["type"] == "literal_error" else []
+    hint = suggest(str(problem["input"]), expected)
+    return f"{name} {message[0].lower() + message[1:]}; got {shorten(problem['input'])}{hint or '.'}"
+
+
+def shorten(value: Any) -> str:
+    """A value as it is shown in a message."""
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def _import(place: str) -> Any:
     module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _load(load: Callable[[], Any], rule: str, path: KeyPath) -> Any:
     try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+        found = load()
+    except Exception as error:  # whatever the first run of somebody's file can raise
+        detail = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigError(f"{rule}; got {detail}.", path=path) from error
+    if not callable(found):
+        raise ConfigError(f"{rule}; got {shorten(found)}.", path=path)
+    return found
+
+
+def _parameters(factory: Any, path: KeyPath) -> dict[str, inspect.Parameter]:
+    try:
+        parameters = inspect.signature(factory, eval_str=True).parameters
+    except (TypeError, ValueError, NameError) as error:
         raise ConfigError(
-            f"{place!r} must name a class as file:Class, with file.py beside the config, the data or in this folder; "
-            f"{error}.",
-            path=path,
+            f"the options of {factory!r} cannot be read from its signature; {error}.", path=path
         ) from error
-
-
-def _parameters(factory: Any) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(factory, eval_str=True).parameters
     return {n: p for n, p in parameters.items() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
 
 
-def _check(name: str, value: Any, parameters: dict[str, inspect.Parameter], owner: str, path: tuple[str, ...]) -> Any:
+def _check(name: str, value: Any, parameters: dict[str, inspect.Parameter], owner: str, path: KeyPath) -> Any:
     if name not in parameters:
         known = ", ".join(parameters) or "none"
         raise ConfigError(
-            f"{owner} has no option {name!r}{suggest(name, list(parameters))} (known: {known}).", path=path
+            f"{owner} has no option {name!r}{suggest(str(name), list(parameters))} (known: {known}).", path=path
         )
-    if name in TABLE:
+    annotation = parameters[name].annotation
+    if name in TABLE and (annotation in (Part, inspect.Parameter.empty) or Part in get_args(annotation)):
         return part(name, value, path=path)
+    if annotation is inspect.Parameter.empty:
+        return value
     try:
-        adapter = TypeAdapter(parameters[name].annotation, config=ConfigDict(strict=True))
-        return adapter.validate_python(value)
+        # as JSON, because a config has lists where Python has tuples
+        adapter = TypeAdapter(annotation, config=_STRICT)
+        return adapter.validate_json(to_json(value))
     except ValidationError as error:
-        detail = error.errors()[0]["msg"]
-        raise ConfigError(f"{'.'.join(path)}: {detail}; got {value!r}.", path=path) from error
+        raise ConfigError(complain(".".join(path), error.errors()[0]), path=path) from error

@@ -32,7 +32,8 @@ def _map(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
     if isinstance(tree, Tensor):
         return function(tree)
     if isinstance(tree, tuple):
-        return tuple(_map(function, branch) for branch in tree)
+        branches = [_map(function, branch) for branch in tree]
+        return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)  # a named tuple keeps its names
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = [field.name for field in dataclasses.fields(tree)]
         return dataclasses.replace(tree, **{name: _map(function, getattr(tree, name)) for name in names})

@@ -61,13 +61,14 @@ class Transduction:
 
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
-        torch.manual_seed(config.seed)
-        return build_seq2seq(
-            encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
-            decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
-            source_vocabulary=len(self.source),
-            target_vocabulary=len(self.target),
-        )
+        with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
+            torch.manual_seed(config.seed)
+            return build_seq2seq(
+                encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
+                decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
+                source_vocabulary=len(self.source),
+                target_vocabulary=len(self.target),
+            )
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0) -> Loss:
         """Cross-entropy under teacher forcing; padding is never computed at the output layer."""

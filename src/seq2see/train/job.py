@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import CheckpointError, ConfigError, DataError
+from seq2see.core.errors import CheckpointError, ConfigError
 from seq2see.core.files import write_atomic
 from seq2see.core.foreign import admit
 from seq2see.data.batch import collate, plan_batches
@@ -109,9 +109,3 @@ def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, conf
 
 def _prepare(pairs: Pairs, task: Transduction, config: Config) -> Store:
     return prepare(pairs, task.source, task.target, max_tokens=config.data.max_tokens, cache=cache_folder())
-
-
-def refuse(diagnosis: Diagnosis) -> None:
-    """Stop at data that cannot be used."""
-    for finding in diagnosis.errors:
-        raise DataError(finding.message + ".")

@@ -1,0 +1,39 @@
+"""The quickstart as a newcomer runs it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import seq2see
+
+HARD = {
+    "Saturday 09 May 2018": "2018-05-09",  # it was a Wednesday
+    "5 Apr 09": "2009-04-05",
+    "20th of February 2016": "2016-02-20",
+    "3. März 1979": "1979-03-03",
+}
+
+
+@pytest.mark.slow
+def test_quickstart_learns_dates(tmp_path: Path) -> None:
+    out = tmp_path / "runs" / "quickstart"
+    command = [sys.executable, "-m", "seq2see", "quickstart", "--out", str(out)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "attention weight" in result.stderr
+    assert (out / "report.html").is_file()
+    assert len(list((out / "attention").glob("*.png"))) == 4
+    test = str(tmp_path / "runs" / "dates" / "test.tsv")
+    evaluated = subprocess.run(
+        [sys.executable, "-m", "seq2see", "evaluate", str(out), test, "--json"], capture_output=True, text=True
+    )
+    assert json.loads(evaluated.stdout)["metrics"]["exact_match"]["value"] >= 99
+    run = seq2see.load(out)
+    assert [prediction.text for prediction in run.predict(list(HARD))] == list(HARD.values())
+    # attention does something: most weight of the year's last digit is on the digit itself
+    trace = run.predict("20th of February 2016").attention
+    assert trace.source_tokens[trace.weights[3].argmax()].text == "6"
+    assert trace.weights[3].max() > 0.5
