@@ -30,7 +30,7 @@ def test_steps_equal_torchs_own_kernel(kind: str) -> None:
     state = cell.zeros(inputs[:, 0])
     outputs, last = cell.run(inputs, state)
     for position in range(7):
-        first, rest = cell.project(inputs[:, position, :2]), cell.project_rest(inputs[:, position, 2:])
+        first, rest = cell.project(inputs[:, position, :2]), F.linear(inputs[:, position, 2:], cell.columns(3))
         state = cell.advance(first + rest, state)
         torch.testing.assert_close(state[0], outputs[:, position])
     torch.testing.assert_close(state, last)

@@ -1,5 +1,6 @@
 """Loading a configuration: preset, file and key=value, with errors that name file and line."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -7,14 +8,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ValidationError
 
-from seq2see.config.schema import Config, ParallelFiles
+from seq2see.config.notation import KeyPath, parse
+from seq2see.config.schema import BRANCHES, Config, ParallelFiles, Section
 from seq2see.core.errors import ConfigError
-from seq2see.core.registry import suggest
+from seq2see.core.registry import complain, shorten, suggest
 
-KeyPath = tuple[str, ...]
 Layer = tuple[dict[str, Any], dict[KeyPath, str]]  # a tree, and where each of its keys was written
 
 
@@ -39,19 +39,18 @@ class Loaded:
 def load_config(
     *, file: Path | None = None, base: Mapping[str, Any] | None = None, settings: Sequence[str] = ()
 ) -> Loaded:
-    """Lay preset, `base`, file and key=value settings over each other, and check the result."""
-    layers: list[Layer] = [(dict(base or {}), {})]
-    layers += [read_yaml(file)] if file is not None else []
-    layers += [parse_setting(setting) for setting in settings]
-    preset = next((tree["preset"] for tree, _ in reversed(layers) if tree.get("preset")), None)
-    layers = [read_preset(preset), *layers] if preset is not None else layers
+    """Lay preset, `base`, file and key=value settings over each other, and check the result.
+
+    Paths of data are relative to the file that names them, elsewhere to the folder one is in.
+    """
+    layers = [_anchor((dict(base or {}), {}), Path.cwd())]
+    layers += [_anchor(read_yaml(file), file.parent)] if file is not None else []
+    layers += [_anchor(parse_setting(setting), Path.cwd()) for setting in settings]
     tree: dict[str, Any] = {}
-    places: dict[KeyPath, str] = {}
-    for above, written in layers:
+    places: dict[KeyPath, str] = {(): "the configuration" if file is None else str(file)}
+    for above, written in [*_find_preset(layers), *layers]:
         tree = _lay(tree, above)
-        places.update(written)
-    if file is not None:
-        _anchor(tree, file.parent)
+        places = _lay_places(places, above, written)
     try:
         return Loaded(Config.model_validate(tree), places)
     except ValidationError as error:
@@ -61,25 +60,25 @@ def load_config(
 def read_yaml(file: Path) -> Layer:
     """The tree of a YAML file and the line of every key."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: the file cannot be read: {error}.") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{file}, line {line}: text must be UTF-8; save the file as UTF-8.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{file}: the file cannot be read: {reason}; check the path and the permissions.") from None
     return parse_yaml(text, str(file))
 
 
 def parse_yaml(text: str, name: str) -> Layer:
     """The tree of YAML text and the line of every key."""
-    try:
-        node = yaml.compose(text, yaml.SafeLoader)
-        tree = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        line = f", line {error.problem_mark.line + 1}" if getattr(error, "problem_mark", None) else ""  # type: ignore[attr-defined]
-        raise ConfigError(f"{name}{line}: this is not YAML: {getattr(error, 'problem', error)}.") from None
+    tree, lines = parse(text, name)
     if not isinstance(tree, dict):
-        raise ConfigError(f"{name}: a configuration is a list of `key: value` lines; got {type(tree).__name__}.")
-    return tree, {path: f"{name}, line {line}" for path, line in _lines(node, ())}
+        got = "nothing" if tree is None else shorten(tree)
+        raise ConfigError(f"{name}: a configuration must be a list of `key: value` lines; got {got}.")
+    return tree, {path: f"{name}, line {line}" for path, line in lines.items()}
 
 
 def read_preset(name: str) -> Layer:
@@ -104,16 +103,60 @@ def preset_text(name: str) -> str:
 def parse_setting(setting: str) -> Layer:
     """`train.updates=500` as a tree; the value is YAML."""
     key, equals, value = setting.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"a setting is written key=value, such as train.updates=500; got {setting!r}.")
+    path = tuple(name.strip() for name in key.split("."))
+    if not equals or not all(path):
+        raise ConfigError(f"a setting must be written key=value, such as train.updates=500; got {shorten(setting)}.")
     try:
-        tree: Any = yaml.safe_load(value)
-    except yaml.YAMLError:
-        raise ConfigError(f"the value of {key} is not YAML; got {value!r}; put quotes around it.") from None
-    path = tuple(key.split("."))
+        tree, _ = parse(value, key)
+    except ConfigError:
+        raise ConfigError(f"the value of {'.'.join(path)} must be YAML; got {shorten(value)}; quote it.") from None
     for name in reversed(path):
         tree = {name: tree}
-    return tree, {path: setting}
+    return tree, {path: shorten(setting)[1:-1]}
+
+
+def _find_preset(layers: Sequence[Layer]) -> list[Layer]:
+    """The preset that is asked for last, as a layer below all others."""
+    for tree, written in reversed(layers):
+        if _is_complete(tree, Config):
+            return []  # a preset that is edited later must not change a run that was written down
+        if tree.get("preset"):
+            try:
+                return [read_preset(tree["preset"])]
+            except ConfigError as error:
+                raise ConfigError(f"{written.get(('preset',), 'the configuration')}: {error}") from None
+    return []
+
+
+def _is_complete(tree: Any, section: type[BaseModel]) -> bool:
+    """Whether every key that has a value is there, as in a configuration that `write_config` wrote."""
+    if not isinstance(tree, Mapping):
+        return False
+    valued = [name for name, field in section.model_fields.items() if field.default is not None]
+    inner = _sections(section)
+    return all(name in tree and (name not in inner or _is_complete(tree[name], inner[name])) for name in valued)
+
+
+def _sections(section: type[BaseModel]) -> dict[str, type[Section]]:
+    """The keys of a section that are sections themselves."""
+    kinds = {name: field.annotation for name, field in section.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Section)}
+
+
+def _anchor(layer: Layer, folder: Path) -> Layer:
+    """Paths of data become absolute."""
+    tree, written = layer
+    if not isinstance(tree.get("data"), Mapping):
+        return layer
+    splits = ("train", "valid", "test")
+    data = {key: _absolute(value, folder) if key in splits else value for key, value in tree["data"].items()}
+    return {**tree, "data": data}, written
+
+
+def _absolute(value: Any, folder: Path) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _absolute(name, folder) for key, name in value.items()}
+    return str((folder / os.path.expanduser(value)).absolute()) if isinstance(value, str) else value
 
 
 def _lay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
@@ -122,73 +165,64 @@ def _lay(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
     if isinstance(tokens, Mapping) and isinstance(below.get("tokens"), Mapping):
         gone = {"source", "target"} if tokens.get("joint") else {"joint"} if tokens else set()
         below = {**below, "tokens": {key: value for key, value in below["tokens"].items() if key not in gone}}
-    merged: dict[str, Any] = _merge(below, above)
-    return merged
+    # a section whose keys are all commented out says nothing
+    said = {key: value for key, value in above.items() if value is not None or key not in _sections(Config)}
+    return {**below, **{key: _merge(below.get(key), value, parts=key != "data") for key, value in said.items()}}
 
 
-def _merge(below: Any, above: Any) -> Any:
+def _merge(below: Any, above: Any, *, parts: bool) -> Any:
     """The upper tree over the lower; a part of another kind keeps nothing of the part it replaces."""
+    if parts and isinstance(below, str) and isinstance(above, Mapping):
+        below = {"kind": below}  # options for a part that has only been named
     if not isinstance(below, Mapping) or not isinstance(above, Mapping):
         return above
     if "kind" in above and above["kind"] != below.get("kind"):
         return dict(above)
-    return {**below, **{key: _merge(below.get(key), value) for key, value in above.items()}}
+    return {**below, **{key: _merge(below.get(key), value, parts=parts) for key, value in above.items()}}
+
+
+def _lay_places(below: dict[KeyPath, str], tree: Any, above: dict[KeyPath, str]) -> dict[KeyPath, str]:
+    """Where keys were written last; a value that is no section takes the place of all that stood below its key."""
+    replaced = [path for path in above if not isinstance(_look_up(tree, path), Mapping)]
+    kept = {path: place for path, place in below.items() if not any(path[: len(r)] == r for r in replaced)}
+    return {**kept, **above}
+
+
+def _look_up(tree: Any, path: KeyPath) -> Any:
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, Mapping) else None
+    return tree
 
 
 def _place(path: KeyPath, places: Mapping[KeyPath, str]) -> str:
-    """Where a key, or the nearest thing above it, was written."""
-    for end in range(len(path), 0, -1):
-        if path[:end] in places:
-            return places[path[:end]]
-    return next(iter(places.values()), "the configuration").partition(", line")[0]
-
-
-def _anchor(tree: dict[str, Any], folder: Path) -> None:
-    """Paths in a config file are relative to that file."""
-    data = tree.get("data")
-    if not isinstance(data, dict):
-        return
-    for split in ("train", "valid", "test"):
-        value = data.get(split)
-        if isinstance(value, str):
-            data[split] = str((folder / value).absolute())
-        elif isinstance(value, dict):
-            data[split] = {side: str((folder / name).absolute()) for side, name in value.items()}
-
-
-def _lines(node: yaml.Node | None, path: KeyPath) -> list[tuple[KeyPath, int]]:
-    if not isinstance(node, yaml.MappingNode):
-        return []
-    found = []
-    for key, value in node.value:
-        below = (*path, str(key.value))
-        found += [(below, key.start_mark.line + 1), *_lines(value, below)]
-    return found
+    """Where a key, something in it, or the nearest thing above it was written."""
+    inside = [place for known, place in places.items() if known[: len(path)] == path]
+    if path in places or inside:
+        return places.get(path) or inside[-1]
+    return _place(path[:-1], places)
 
 
 def _explain(error: ValidationError, places: Mapping[KeyPath, str]) -> str:
-    first = error.errors()[0]
-    # a union adds the names of its branches to the path; only keys that exist or are missing matter
-    path = tuple(str(step) for step in first["loc"] if str(step) not in ("str", "ParallelFiles", "dict[str,any]"))
+    # a mistyped key is also a missing one: name the former
+    first = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+    path = tuple(str(step) for step in first["loc"] if step not in BRANCHES)
     place, name = _place(path, places), ".".join(path)
     if first["type"] == "extra_forbidden":
         known = _known(path[:-1])
         return f"{place}: there is no key {name!r}{suggest(path[-1], known)} (known: {', '.join(known)})."
     if first["type"] == "missing":
-        return f"{place}: the key {name} is missing; add it."
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{place}: {name or 'it'}: {message[0].lower() + message[1:]}; got {_shorten(first['input'])}."
+        hint = f", or name a preset ({', '.join(preset_names())})" if name in ("tokens", "model") else ""
+        return f"{place}: the key {name} is missing; add it{hint}."
+    if first["type"] == "invalid_key":
+        return f"{place}: a key must be a word; got {first['input']!r}."
+    if first["type"] == "model_type":
+        return f"{place}: {name} must be a section of keys ({', '.join(_known(path))}); got {shorten(first['input'])}."
+    return f"{place}: {complain(name, first)}"
 
 
 def _known(path: KeyPath) -> list[str]:
     """The keys that may stand at a path."""
     section: type[BaseModel] = Config
     for name in path:
-        annotation = section.model_fields[name].annotation if name in section.model_fields else None
-        section = annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else ParallelFiles
+        section = _sections(section).get(name, ParallelFiles)
     return list(section.model_fields)
-
-
-def _shorten(value: Any) -> str:
-    shown = repr(value.model_dump() if isinstance(value, BaseModel) else value)
-    return shown if len(shown) <= 80 else shown[:77] + "..."

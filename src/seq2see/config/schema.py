@@ -1,21 +1,51 @@
 """The configuration of a run; field descriptions become the comments of a written config.yaml."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
+
+
+def _check_spec(spec: Any) -> Any:
+    options = {"kind": spec} if isinstance(spec, str) else spec
+    if (
+        isinstance(options, Mapping)
+        and isinstance(options.get("kind"), str)
+        and all(isinstance(k, str) for k in options)
+    ):
+        return spec
+    raise ValueError("must be a name or {kind: name, option: value}")
+
+
+def _check_fields(fields: list[str]) -> list[str]:
+    if len(set(fields)) != 2 or len(fields) != 2:
+        raise ValueError("must be two different names, [SOURCE, TARGET]")
+    return fields
+
 
 # a name, or {kind: name, option: value}; checked against the constructor it names when it is built
-PartSpec = str | dict[str, Any]
+PartSpec = Annotated[str | dict[str, Any], BeforeValidator(_check_spec)]
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Fields = Annotated[list[str], AfterValidator(_check_fields)]
 
 
 class Section(BaseModel):
     """Frozen, and without room for a mistyped key."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 class ParallelFiles(Section):
@@ -25,7 +55,14 @@ class ParallelFiles(Section):
     target: str = Field(description="its target on the same line")
 
 
-Split = str | ParallelFiles
+BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
+
+
+def _branch(split: Any) -> str:
+    return BRANCHES[isinstance(split, Mapping | ParallelFiles)]
+
+
+Split = Annotated[Annotated[str, Tag(BRANCHES[0])] | Annotated[ParallelFiles, Tag(BRANCHES[1])], Discriminator(_branch)]
 
 
 class Data(Section):
@@ -39,7 +76,7 @@ class Data(Section):
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.05, description="share of the training data that is held out if valid is not given"
     )
-    fields: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+    fields: Fields | None = Field(
         default=None, description="names of the source and target columns, if the file has more than two"
     )
     max_tokens: Positive = Field(default=512, description="longer pairs are left out of training")
@@ -54,8 +91,9 @@ class Tokens(Section):
 
     @model_validator(mode="after")
     def _either(self) -> "Tokens":
-        if (self.joint is None) == (self.source is None or self.target is None):
-            raise ValueError("give either source and target, or joint")
+        given = (self.source is not None, self.target is not None, self.joint is not None)
+        if given not in ((True, True, False), (False, False, True)):
+            raise ValueError("must have either source and target, or joint")
         return self
 
 
@@ -91,7 +129,7 @@ class Config(Section):
 
     task: Literal["transduction"] = "transduction"
     preset: str | None = Field(default=None, description="the paper this started from")
-    seed: Natural = Field(default=1, description="everything random follows from it")
+    seed: Seed = Field(default=1, description="everything random follows from it")
     data: Data
     tokens: Tokens
     model: Model

@@ -1,11 +1,10 @@
 """Writing a configuration as YAML that explains itself."""
 
 from collections.abc import Mapping
-from typing import Any
 
-import yaml
 from pydantic import BaseModel
 
+from seq2see.config.notation import dump
 from seq2see.config.schema import Config
 
 
@@ -27,17 +26,8 @@ def _section(section: BaseModel, indent: str, remarks: Mapping[str, str], prefix
             title = f"  # {(type(value).__doc__ or '').strip().rstrip('.').lower()}"
             lines += [f"{indent}{name}:{title}", *_section(value, indent + "  ", remarks, f"{key}.")]
         elif isinstance(value, dict):
-            lines += [f"{indent}{name}:{comment}", *_block(value, indent + "  ")]
+            block = dump(value).split("\n")
+            lines += [f"{indent}{name}:{comment}", *(f"{indent}  {line}" for line in block)]
         else:
-            lines.append(f"{indent}{name}: {_scalar(value)}{comment}")
+            lines.append(f"{indent}{name}: {dump(value)}{comment}")
     return lines
-
-
-def _block(value: Any, indent: str) -> list[str]:
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
-    return [indent + line for line in text.splitlines()]
-
-
-def _scalar(value: Any) -> str:
-    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=10_000)
-    return text.removesuffix("\n").removesuffix("\n...")

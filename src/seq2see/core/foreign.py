@@ -38,7 +38,7 @@ def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> lis
 def _locate(module: str, folders: Sequence[Path]) -> Path | None:
     """The file of a module in these folders; an error if Python would import another one in its place."""
     file = next((folder / f"{module}.py" for folder in folders if (folder / f"{module}.py").is_file()), None)
-    if file is None:
+    if file is None or file.stem != module:
         return None  # an installed package, or a mistake that the registry explains
     spec = importlib.util.find_spec(module)
     taken = Path(spec.origin or "") if spec is not None else file

@@ -2,7 +2,8 @@
 
 A constructor's signature is the schema of its options. A parameter that carries the name of a group, and is a `Part`
 or of no stated type, takes a part of that group; a parameter that nobody sets in a config (a size that follows from
-the surroundings) is given by the caller. Packages add parts through the entry point `seq2see.<group>`; `my_file:MyScore` names a class of your own.
+the surroundings) is given by the caller. Packages add parts through the entry point `seq2see.<group>`;
+`my_file:MyScore` names a class of your own.
 """
 
 import importlib
@@ -108,7 +109,7 @@ def part(group: str, spec: Any, *, path: KeyPath = ()) -> Part:
     kind = options["kind"]
     parameters = _parameters(find(group, kind, path=(*path, "kind")), path)
     checked = {
-        name: _check(name, value, parameters, f"{group} {kind}", (*path, str(name)))
+        str(name): _check(str(name), value, parameters, f"{group} {kind}", (*path, str(name)))
         for name, value in options.items()
         if name != "kind"
     }
@@ -188,7 +189,7 @@ def _check(name: str, value: Any, parameters: dict[str, inspect.Parameter], owne
     if name not in parameters:
         known = ", ".join(parameters) or "none"
         raise ConfigError(
-            f"{owner} has no option {name!r}{suggest(str(name), list(parameters))} (known: {known}).", path=path
+            f"{owner} has no option {name!r}{suggest(name, list(parameters))} (known: {known}).", path=path
         )
     annotation = parameters[name].annotation
     if name in TABLE and (annotation in (Part, inspect.Parameter.empty) or Part in get_args(annotation)):

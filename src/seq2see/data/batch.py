@@ -13,7 +13,7 @@ from seq2see.data.tokenise import PAD, START
 
 Rows = Int64[np.ndarray, " _"]
 
-WIDTHS = (1, 2, 3, 4, 6, 8)  # bands of target length that are tried; the one with the least padding is taken
+RATIOS = (1.04, 1.07, 1.1, 1.13, 1.17, 1.22)  # of lengths in a band; the one that leads to the least padding is taken
 FULL = 0.7  # a batch this full may end early where lengths change
 
 
@@ -36,7 +36,7 @@ def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: i
     """
     random = np.random.default_rng([seed, epoch])
     shuffled = random.permutation(len(source))
-    plans = [_plan(shuffled, source, target, width, budget) for width in WIDTHS]
+    plans = [_plan(shuffled, source, target, ratio, budget) for ratio in RATIOS]
     batches = min(plans, key=lambda plan: max(measure_padding(plan, source), measure_padding(plan, target)))
     return [batches[number] for number in random.permutation(len(batches))]
 
@@ -72,12 +72,12 @@ def group_by_length(sequences: Sequences, *, budget: int) -> list[Rows]:
     return np.split(order, _cut(order, sequences.lengths, sequences.lengths, budget))
 
 
-def _plan(rows: Rows, source: Rows, target: Rows, width: int, budget: int) -> list[Rows]:
-    """Batches of neighbours: by target length in bands of `width`, in a band by source length, up and down in turn.
+def _plan(rows: Rows, source: Rows, target: Rows, ratio: float, budget: int) -> list[Rows]:
+    """Batches of neighbours: by target length in bands up to `ratio`, in a band by source length, up and down in turn.
 
     Up and down in turn keeps sources alike where one band ends and the next begins; ties stay as shuffled.
     """
-    band = target[rows] // width
+    _, band = np.unique((np.log(target[rows]) / np.log(ratio)).astype(np.int64), return_inverse=True)
     turn = np.where(band % 2 == 0, source[rows], -source[rows])
     order = rows[np.lexsort((turn, band))]
     return np.split(order, _cut(order, source, target, budget))
@@ -91,7 +91,7 @@ def _cut(order: Rows, source: Rows, target: Rows, budget: int) -> list[int]:
     while place < len(longest):
         if changes[place] and (place - start) * widest >= FULL * budget:
             edge = place
-        if place > start and (place + 1 - start) * max(widest, longest[place]) > budget:
+        while place > start and (place + 1 - start) * max(widest, longest[place]) > budget:
             start = edge if edge > start else place
             cuts.append(start)
             widest = max(longest[start:place], default=0)

@@ -26,14 +26,16 @@ LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
 _WEIGHTS = [int(share) for share in re.findall(r":(\d+)", _SHARES)]
 _KIND_WEIGHTS = (45, 30, 9, 16)  # of the locale's CLDR, informal, compact and numeric templates
 
-# A template names its fields as CLDR does; {th} is the day as an ordinal, {LLL} a month short and undotted.
+# A template names its fields as CLDR does; {th} is the day as an ordinal, {nth} spelled out, {LLL} a month short and
+# undotted, {R} a month as a Roman number.
 _SKELETONS = ("yMMMd", "yMMMMd", "yMMMEd", "yMMMMEd", "yMMMMEEEEd", "yMd", "yMEd")
 _FIELDS = {"yy": "y", "EEE": "E", "ccc": "E", "cccc": "EEEE", "LLL": "MMM", "LLLL": "MMMM"}
 _INFORMAL = """
 en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th} {MMMM} {y} | {MMMM} {th} {y} |
 {MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
 {EEEE}, {MMMM} {th}, {y} | {MMMM} {d} {y} | {MMMM} {d}, {y} | {d} {MMMM} {y} | {d} {MMMM}, {y} | {y} {MMMM} {d} |
-{E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y};
+{E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y} |
+the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
 de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den {d}. {MMMM} {y} | {d}. {LLL} {y} |
 {E} {d}. {MMM} {y} | {d}.{MMMM} {y}; nl: op {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y} | {d} {LLL} {y};
 fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
@@ -42,9 +44,10 @@ es: el {d} de {MMMM} de {y} | {d} de {MMMM} del {y} | {d} de {MMMM}, {y} | {th} 
 it: il {d} {MMMM} {y} | {th} {MMMM} {y} | il {th} {MMMM} {y} | {d} {MMMM} del {y} | {EEEE}, {d} {MMMM} {y};
 pt: {d} {MMMM} {y} | em {d} de {MMMM} de {y} | dia {d} de {MMMM} de {y} | {th} de {MMMM} de {y} | {d} {LLL} {y};
 sv: den {d} {MMMM} {y} | {EEEE} den {d} {MMMM} {y}; da: den {d}. {MMMM} {y}; nb: den {d}. {MMMM} {y} |
-{EEEE} den {d}. {MMMM} {y}; pl: {d} {MMMM} {y} r. | {d} {MMMM} {y} roku; cs: dne {d}. {MMMM} {y} |
+{EEEE} den {d}. {MMMM} {y}; pl: {d} {MMMM} {y} r. | {d} {MMMM} {y} roku |
+{d} {R} {y} | {d}.{R}.{y}; cs: dne {d}. {MMMM} {y} |
 {d}. {MMMM} roku {y}; sk: dňa {d}. {MMMM} {y} | {d}. {MMMM} roku {y}; ro: pe {d} {MMMM} {y} | {EEEE} {d} {MMMM} {y};
-hu: {y} {MMMM} {d} | {y}. {MMM} {d} | {y}.{MM}.{dd}.; bg: {d} {MMMM} {y} | {d} {MMMM} {y} година;
+hu: {y} {MMMM} {d} | {y}. {MMM} {d} | {y}.{MM}.{dd}. | {y}. {R}. {d}.; bg: {d} {MMMM} {y} | {d} {MMMM} {y} година;
 el: στις {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y}; ru: {d} {MMMM} {y} | {d} {MMMM} {y} года | {d} {LLL} {y} |
 {EEEE} {d} {MMMM} {y}; uk: {d} {MMMM} {y} | {d} {MMMM} {y} року | {EEEE} {d} {MMMM} {y}; ca: el {d} {MMMM} de {y} |
 {d} {MMMM} de {y}; id: {E} {d} {MMM} {y} | tanggal {d} {MMMM} {y}; vi: ngày {d} {MMMM} năm {y} | {d} {MMMM} năm {y} |
@@ -68,6 +71,13 @@ _MORE_SHORT |= {("es", 9): "sep", ("it", 9): "sett", ("ru", 2): "фев", ("ru",
 _DIGITS = {"ar": ("٠١٢٣٤٥٦٧٨٩", 0.5), "fa": ("۰۱۲۳۴۵۶۷۸۹", 0.7), "hi": ("०१२३४५६७८९", 0.3)}
 _DIGITS |= dict.fromkeys(("ja", "zh_Hans", "zh_Hant"), ("０１２３４５６７８９", 0.1))
 _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+_ROMAN = re.findall(r"\w+", "I II III IV V VI VII VIII IX X XI XII")
+_SPELLED = re.findall(
+    r"\w+",
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
+    sixteenth seventeenth eighteenth nineteenth twentieth""",
+)
+_SPELLED += [*(f"twenty-{word}" for word in _SPELLED[:9]), "thirtieth", "thirty-first"]
 _FIRSTS = {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}
 # The marks of Latin, Greek and Arabic are often left out, but a Cyrillic й without its breve is another letter.
 _MARKS = re.compile("(?<![\u0400-\u04ff])[\u0300-\u036f\u0653-\u0655]")
@@ -239,7 +249,7 @@ def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[st
         names = {field: re.sub(r"\w{3,}", lambda word: word[0].capitalize(), names[field]) for field in names}
     short_year = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
     numbers = {"d": f"{d}", "dd": f"{d:02}", "M": f"{m}", "MM": f"{m:02}", "y": f"{y:04}", "yy": short_year}
-    return names | numbers | {"th": _write_ordinal(d, writer.language)}
+    return names | numbers | {"th": _write_ordinal(d, writer.language), "nth": _SPELLED[d - 1], "R": _ROMAN[m - 1]}
 
 
 def _write_ordinal(day: int, language: str) -> str:
@@ -262,7 +272,7 @@ def _vary_template(template: str, writer: _Writer, random: Random) -> str:
 
 
 def _has_word(template: str) -> bool:
-    return "MMM" in template or "LLL" in template
+    return any(field in template for field in ("MMM", "LLL", "{R}"))
 
 
 def _fits(template: str, day: datetime.date, fields: dict[str, str]) -> bool:

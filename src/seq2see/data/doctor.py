@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin, Pairs
 from seq2see.data.readers import read_pairs
 
+Level = Literal["warning", "note"]
 RARE = 5  # a character seen less often than this in training will hardly be learned
 
 
@@ -39,10 +41,11 @@ def examine(origins: Mapping[str, Origin]) -> Diagnosis:
         findings += odd + _find_duplicates(splits[name], origin) + _find_outliers(splits[name], origin)
     train, *others = origins
     if train in splits:
-        for name in others:
-            if name in splits:
-                findings += _find_leaks(splits[train], splits[name], origins[name])
-                findings += _find_unseen(splits[train], splits[name], origins[name])
+        findings += _find_rare(splits[train], splits[train], origins[train], "note")
+        for name in [name for name in others if name in splits]:
+            findings += _find_leaks(splits[train], splits[name], origins[name])
+            findings += _find_rare(splits[train], splits[name], origins[name], "warning")
+            findings += _find_new_words(splits[train], splits[name], origins[name])
     return Diagnosis(splits, findings)
 
 
@@ -69,20 +72,25 @@ def _find_outliers(pairs: Pairs, origin: Origin) -> list[Finding]:
     target = np.array([len(text) for text in pairs.target])
     lines = np.array(pairs.lines)
     longest = np.maximum(source, target)
-    limit = max(10 * float(np.median(longest)), 200)
+    usual = float(np.median(longest))
+    limit = max(10 * usual, 200)
     ratio = np.log((target + 5) / (source + 5))  # a few characters more or less say nothing in short texts
     spread = max(4 * float(np.std(ratio)), np.log(4))
     skewed = np.abs(ratio - np.median(ratio)) > spread
     return [
         *_finding(
             "warning",
-            f"over {limit:.0f} characters, ten times the usual",
+            f"over {limit:.0f} characters, where {usual:.0f} are usual",
             "over-long pairs are left out of training (data.max_tokens sets the limit)",
             origin,
             lines[longest > limit].tolist(),
         ),
         *_finding(
-            "warning", "source and target differ oddly in length", "is the pair right?", origin, lines[skewed].tolist()
+            "warning",
+            "source and target differ oddly in length",
+            "check that the pair is right",
+            origin,
+            lines[skewed].tolist(),
         ),
     ]
 
@@ -95,36 +103,37 @@ def _find_leaks(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
     return _finding("warning", f"leakage: {share}", "remove them, or the score will flatter", origin, leaked)
 
 
-def _find_unseen(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
-    """Held-out characters that training never or hardly showed."""
+def _find_rare(train: Pairs, needed: Pairs, origin: Origin, level: Level) -> list[Finding]:
+    """Characters that training never or hardly shows."""
     findings = []
-    for side, learned, needed in (("source", train.source, other.source), ("target", train.target, other.target)):
-        counts = Counter(character for text in learned for character in set(text))
-        lines: list[int] = []
-        strange: Counter[str] = Counter()
-        for text, line in zip(needed, other.lines, strict=True):
-            rare = {character for character in text if counts[character] < RARE}
-            strange.update(rare)
-            lines += [line] if rare else []
-        shown = " ".join(f"{c!r}" for c, _ in strange.most_common(8))
-        message = f"{side} characters that fewer than {RARE} training pairs have: {shown}"
-        findings += _finding("warning", message, "add examples with them to the training data", origin, lines)
-        findings += _find_new_words(side, learned, needed, origin)
+    for side in ("source", "target"):
+        counts = Counter(character for text in getattr(train, side) for character in set(text))
+        rare = [{c for c in text if counts[c] < RARE} for text in getattr(needed, side)]
+        strange = Counter(character for characters in rare for character in sorted(characters))
+        lines = [line for characters, line in zip(rare, needed.lines, strict=True) if characters]
+        shown = " ".join(f"{character!r}" for character, _ in strange.most_common(8))
+        message = f"{len(strange)} {side} characters that fewer than {RARE} training pairs have, such as {shown}"
+        findings += _finding(level, message, "add examples with them to the training data", origin, lines)
     return findings
 
 
-def _find_new_words(side: str, learned: Sequence[str], needed: Sequence[str], origin: Origin) -> list[Finding]:
+def _find_new_words(train: Pairs, needed: Pairs, origin: Origin) -> list[Finding]:
     """How much of the held-out text consists of words that training never showed."""
-    known = {word for text in learned for word in text.split()}
-    words = [word for text in needed for word in text.split()]
-    new = sum(word not in known for word in words) / max(len(words), 1)
-    message = f"{new:.1%} of the {side} words never occur in the training data"
-    remedy = "characters or subwords (tokens: bpe) can spell them, words cannot"
-    return [Finding("note", message, remedy, origin.file)] if new > 0.01 else []
+    findings = []
+    for side in ("source", "target"):
+        known = {word for text in getattr(train, side) for word in text.split()}
+        words = [
+            (word, line)
+            for text, line in zip(getattr(needed, side), needed.lines, strict=True)
+            for word in text.split()
+        ]
+        new = [line for word, line in words if word not in known]
+        message = f"{len(new) / max(len(words), 1):.1%} of the {side} words never occur in the training data"
+        remedy = "characters or subwords (tokens: bpe) can spell them, words cannot"
+        findings += _finding("note", message, remedy, origin, new) if 100 * len(new) > len(words) else []
+    return findings
 
 
-def _finding(level: str, message: str, remedy: str, origin: Origin, lines: list[int]) -> list[Finding]:
-    if not lines:
-        return []
-    assert level in ("warning", "note")
-    return [Finding("warning" if level == "warning" else "note", message, remedy, origin.file, lines[0], len(lines))]
+def _finding(level: Level, message: str, remedy: str, origin: Origin, lines: list[int]) -> list[Finding]:
+    """One finding for all lines that share it."""
+    return [Finding(level, message, remedy, origin.file, lines[0], len(lines))] if lines else []

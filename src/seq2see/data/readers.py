@@ -1,14 +1,18 @@
 """Readers: from a file as people have it to pairs of text, with every oddity named and no pair misaligned."""
 
 import csv
-import gzip
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from seq2see.core.errors import DataError
+from seq2see.data.lines import Reading, read_lines
+from seq2see.data.lines import decode as decode
+from seq2see.data.lines import read_bytes as read_bytes
+from seq2see.data.lines import split_lines as split_lines
 from seq2see.data.pairs import Finding, Origin, Pairs
 
 SOURCE_NAMES = ("source", "src", "input", "text", "question", "en", "from", "x", "written", "word")
@@ -19,20 +23,10 @@ BLANKS = {
     "the target is blank but the source is not": (True, False),
     "both sides are blank": (False, False),
 }
+DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab"}
 
 Row = tuple[int, str, str]  # line, source, target
-
-
-class Reading:
-    """The rows of one origin and what was odd about them."""
-
-    def __init__(self) -> None:
-        self.findings: list[Finding] = []
-
-    def note(self, message: str, remedy: str, file: Path, lines: list[int]) -> None:
-        """One warning for all lines that share a fault."""
-        if lines:
-            self.findings.append(Finding("warning", message, remedy, file, lines[0], len(lines)))
+Table = list[tuple[int, list[str]]]  # line and cells of each row
 
 
 def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
@@ -42,7 +36,8 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     full = [(bool(source.strip()), bool(target.strip())) for _, source, target in rows]
     for message, pattern in BLANKS.items():
         blank = [row[0] for row, has in zip(rows, full, strict=True) if has == pattern]
-        reading.note(message, "the pair is skipped; fill it in or remove it", origin.file, blank)
+        file = origin.target_file if pattern == (True, False) and origin.target_file else origin.file
+        reading.note(message, "the pair is skipped; fill it in or remove it", file, blank)
     kept = [row for row, has in zip(rows, full, strict=True) if all(has)]
     if not kept:
         raise DataError("there is not one pair with text on both sides; give at least a few.", file=origin.file)
@@ -50,62 +45,9 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     return Pairs(source, target, lines), reading.findings
 
 
-def read_lines(file: Path, reading: Reading | None = None) -> list[str]:
-    """The lines of a UTF-8 text file; only a line feed ends a line, so that U+2028 and its like cannot shift pairs."""
-    reading = reading or Reading()
-    text = decode(read_bytes(file), file)
-    if text.startswith("\ufeff"):
-        text = text[1:]
-        reading.note("a byte order mark (BOM) stands before the first character", "it is ignored", file, [1])
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    crlf = [number for number, line in enumerate(lines, 1) if line.endswith("\r")]
-    reading.note("Windows line ends (CRLF)", "the carriage return is ignored", file, crlf)
-    nul = [number for number, line in enumerate(lines, 1) if "\0" in line]
-    reading.note("a NUL character", "it is read as a space; clean the file", file, nul)
-    return [line.removesuffix("\r").replace("\0", " ") for line in lines]
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines of a text as people count them, without byte order mark and carriage returns."""
-    lines = text.removeprefix("\ufeff").split("\n")
-    return [line.removesuffix("\r") for line in (lines[:-1] if lines[-1] == "" else lines)]
-
-
-def read_bytes(file: Path) -> bytes:
-    """The bytes of a file, unpacked if its name ends in .gz."""
-    try:
-        data = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-    except FileNotFoundError:
-        raise DataError("there is no such file; check the path.", file=file) from None
-    except IsADirectoryError:
-        raise DataError("this is a folder; give a file.", file=file) from None
-    except (OSError, EOFError) as error:
-        raise DataError(f"the file cannot be read: {error}.", file=file) from error
-    if not data.strip():
-        raise DataError("the file is empty; give at least a few pairs.", file=file)
-    return data
-
-
-def decode(data: bytes, file: Path | str) -> str:
-    """UTF-8 text, or an error that names the line."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        bad = " ".join(f"{byte:02x}" for byte in data[error.start : error.end])
-        raise DataError(
-            f"text must be UTF-8; got the bytes {bad}; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 may help).",
-            file=file,
-            line=line,
-        ) from None
-
-
 def _read_rows(origin: Origin, reading: Reading) -> Iterable[Row]:
     if origin.target_file is not None:
         return _read_parallel(origin.file, origin.target_file, reading)
-    suffixes = [suffix for suffix in origin.file.suffixes if suffix != ".gz"]
     readers: dict[str, Callable[[Origin, Reading], Iterator[Row]]] = {
         ".tsv": _read_tsv,
         ".txt": _read_tsv,
@@ -113,11 +55,15 @@ def _read_rows(origin: Origin, reading: Reading) -> Iterable[Row]:
         ".jsonl": _read_jsonl,
         ".ndjson": _read_jsonl,
     }
-    suffix = suffixes[-1].lower() if suffixes else ""
-    if suffix not in readers:
-        read_bytes(origin.file)  # a missing or empty file is the better message
-        raise DataError(f"a data file ends in {', '.join(readers)} (or .gz behind it); rename it.", file=origin.file)
-    return readers[suffix](origin, reading)
+    endings = [suffix.lower() for suffix in origin.file.suffixes if suffix.lower() != ".gz"]
+    if not endings or endings[-1] not in readers:
+        read_bytes(origin.file)  # a missing file is the better message
+        raise DataError(
+            f"a file with both sides ends in {', '.join(readers)} (or .gz behind it); rename or convert it, or give "
+            "a source and a target file whose lines belong together.",
+            file=origin.file,
+        )
+    return readers[endings[-1]](origin, reading)
 
 
 def _read_parallel(source: Path, target: Path, reading: Reading) -> Iterator[Row]:
@@ -125,101 +71,167 @@ def _read_parallel(source: Path, target: Path, reading: Reading) -> Iterator[Row
     if len(left) != len(right):
         raise DataError(
             f"parallel files must have as many lines each; got {len(left)} in {source} and {len(right)} in {target}; "
-            f"the pairing is lost at or before line {min(len(left), len(right)) + 1}."
+            f"the pairing is lost at or before line {min(len(left), len(right)) + 1}: find the line that is missing."
         )
     return ((number, *pair) for number, pair in enumerate(zip(left, right, strict=True), 1))
 
 
 def _read_tsv(origin: Origin, reading: Reading) -> Iterator[Row]:
-    rows = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
-    return _read_columns(rows, origin, reading, "a tab")
+    table = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
+    return _read_columns(table, origin, reading, "\t")
 
 
 def _read_csv(origin: Origin, reading: Reading) -> Iterator[Row]:
-    text = "\n".join(read_lines(origin.file, reading))
-    table = csv.reader(io.StringIO(text, newline=""), strict=True)
+    lines = read_lines(origin.file, reading)
+    delimiter = _find_delimiter(lines)
+    csv.field_size_limit(2**31 - 1)  # a long text is no mistake
+    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=delimiter, strict=True)
+    table, start = [], 1  # quotes may hold line ends: a row is named by its first line
     try:
-        rows = [(table.line_num, row) for row in table]
+        for row in reader:
+            table.append((start, row))
+            start = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=table.line_num) from None
-    return _read_columns(rows, origin, reading, "a comma")
+        raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=start) from None
+    return _read_columns(table, origin, reading, delimiter)
 
 
-def _read_columns(rows: list[tuple[int, list[str]]], origin: Origin, reading: Reading, between: str) -> Iterator[Row]:
-    file = origin.file
-    left, right, rows = _find_columns(rows, origin, between)
-    width = max(left, right) + 1
-    blank = [number for number, row in rows if not any(cell.strip() for cell in row)]
-    reading.note("a blank line", "it is skipped", file, blank)
-    for number, row in rows:
-        if not any(cell.strip() for cell in row):
+def _find_delimiter(lines: Sequence[str]) -> str:
+    """What stands between the columns: spreadsheets write semicolons in half of the world."""
+    first = next(line for line in lines if line.strip())
+    for delimiter in DELIMITERS:
+        try:
+            if len(next(csv.reader([first], delimiter=delimiter, strict=True))) > 1:
+                return delimiter
+        except csv.Error:  # a quote that the next line closes, or another delimiter
             continue
-        if len(row) < width or (origin.fields is None and len(row) > 2):
-            raise DataError(
-                f"every line needs two columns with {between} between them; got {len(row)}; "
-                + ("mend the line." if len(row) < width else "name the two to use with data.fields=[SOURCE,TARGET]."),
-                file=file,
-                line=number,
-            )
+    return ","
+
+
+def _read_columns(table: Table, origin: Origin, reading: Reading, delimiter: str) -> Iterator[Row]:
+    blank = [number for number, row in table if not any(cell.strip() for cell in row)]
+    reading.note("a blank line", "it is skipped", origin.file, blank)
+    table = [(number, row) for number, row in table if any(cell.strip() for cell in row)]
+    named = _find_columns(*table[0], origin, reading) if table else None
+    left, right = named or (0, 1)
+    width = len(table[0][1]) if named else 2
+    for number, row in table[1:] if named else table:
+        while len(row) > width and not row[-1].strip():
+            row = row[:-1]  # spreadsheets leave empty cells behind
+        if not max(left, right) < len(row) <= width:
+            raise DataError(_complain(width, len(row), delimiter), file=origin.file, line=number)
         yield number, row[left], row[right]
 
 
-def _find_columns(
-    rows: list[tuple[int, list[str]]], origin: Origin, between: str
-) -> tuple[int, int, list[tuple[int, list[str]]]]:
-    """The positions of the two columns, and the rows below the header if there is one."""
-    header = [cell.strip() for cell in rows[0][1]]
+def _find_columns(number: int, row: list[str], origin: Origin, reading: Reading) -> tuple[int, int] | None:
+    """The positions of the two columns if the first row is a header that names them."""
+    header = [cell.strip() for cell in row]
     if origin.fields is not None:
-        missing = [name for name in origin.fields if name not in header]
-        if missing:
-            raise DataError(
-                f"there is no column {missing[0]!r}; the header says {', '.join(header)}.", file=origin.file
-            )
-        return header.index(origin.fields[0]), header.index(origin.fields[1]), rows[1:]
-    lowered = [cell.lower() for cell in header]
-    is_header = len(lowered) == 2 and lowered[0] in SOURCE_NAMES and lowered[1] in TARGET_NAMES
-    return 0, 1, rows[1:] if is_header else rows
+        left, right = (_find_column(name, header, origin.file, number) for name in origin.fields)
+        return left, right
+    source = [place for place, cell in enumerate(header) if cell.lower() in SOURCE_NAMES]
+    target = [place for place, cell in enumerate(header) if cell.lower() in TARGET_NAMES]
+    if len(source) != 1 or len(target) != 1:
+        return None
+    _note_fields((header[source[0]], header[target[0]]), origin.file, number, reading)
+    return source[0], target[0]
+
+
+def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
+    if header.count(name) != 1:
+        raise DataError(
+            f"the header must name one column {name!r}; got {_list(header)}; mend data.fields.", file=file, line=number
+        )
+    return header.index(name)
+
+
+def _complain(width: int, got: int, delimiter: str) -> str:
+    between = DELIMITERS[delimiter]
+    remedy = f"write {between} between source and target" if got < width == 2 else "mend the line"
+    if got > width and delimiter != "\t":
+        remedy = f"put a text that holds {between} in quotes"
+    if got > width == 2:
+        remedy += ", or give a header and name two of its columns with data.fields=[SOURCE,TARGET]"
+    count = "two" if width == 2 else width
+    return f"every line needs {count} columns with {between} between them; got {got}; {remedy}."
 
 
 def _read_jsonl(origin: Origin, reading: Reading) -> Iterator[Row]:
-    fields = origin.fields
+    fields, torn = origin.fields, []
     for number, line in enumerate(read_lines(origin.file, reading), 1):
         if not line.strip():
             continue
         record = _parse_record(line, origin.file, number)
-        fields = fields or _find_fields(record, origin.file, number)
-        missing = [name for name in fields if not isinstance(record.get(name), str)]
-        if missing:
-            raise DataError(
-                f"the field {missing[0]!r} must be a text; got {record.get(missing[0])!r}.",
-                file=origin.file,
-                line=number,
-            )
-        yield number, record[fields[0]], record[fields[1]]
+        fields = fields or _find_fields(record, origin.file, number, reading)
+        texts = [_find_text(name, record, origin.file, number) for name in fields]
+        whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in texts]
+        torn += [number] if whole != texts else []
+        yield number, whole[0], whole[1]
+    reading.note(
+        "half a character (a lone surrogate) or NUL", "it is read as U+FFFD; clean the file", origin.file, torn
+    )
 
 
 def _parse_record(line: str, file: Path, number: int) -> dict[str, Any]:
+    """The fields of a line; those of an object inside are named outer.inner."""
     try:
         record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataError(f"each line must be a JSON object; {error.msg}.", file=file, line=number) from None
+    except (ValueError, RecursionError) as error:
+        message = getattr(error, "msg", error)
+        raise DataError(f"each line must be a JSON object; {message}; mend the line.", file=file, line=number) from None
     if not isinstance(record, dict):
-        raise DataError(f"each line must be a JSON object; got {type(record).__name__}.", file=file, line=number)
-    return record
+        raise DataError(f"each line must be a JSON object; got {_show(record)}.", file=file, line=number)
+    return dict(_flatten(record, ""))
 
 
-def _find_fields(record: dict[str, Any], file: Path, number: int) -> tuple[str, str]:
-    """The two text fields, by their usual names or because there are only two."""
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    source = [name for name in texts if name.lower() in SOURCE_NAMES]
-    target = [name for name in texts if name.lower() in TARGET_NAMES]
+def _flatten(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Reading) -> tuple[str, str]:
+    """The two fields, by their usual names or because there are only two texts."""
+    source = [name for name in record if name.lower() in SOURCE_NAMES]
+    target = [name for name in record if name.lower() in TARGET_NAMES]
     if len(source) == 1 and len(target) == 1:
         return source[0], target[0]
+    texts = [name for name, value in record.items() if isinstance(value, str)]
     if len(texts) == 2:
+        _note_fields((texts[0], texts[1]), file, number, reading)
         return texts[0], texts[1]
     raise DataError(
-        f"it is not clear which fields hold source and target among {', '.join(record) or 'none'}; "
+        f"it must be clear which fields hold source and target; got {_list(list(record))}; "
         "name them with data.fields=[SOURCE,TARGET].",
         file=file,
         line=number,
     )
+
+
+def _note_fields(fields: tuple[str, str], file: Path, number: int, reading: Reading) -> None:
+    message = f"source is taken from {fields[0]!r} and target from {fields[1]!r}"
+    reading.note(message, "name others with data.fields=[SOURCE,TARGET]", file, [number], level="note")
+
+
+def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> str:
+    if name not in record:
+        raise DataError(f"there must be a field {name!r}; got {_list(list(record))}; mend it.", file=file, line=number)
+    if not isinstance(record[name], str):
+        raise DataError(
+            f"the field {name!r} must be a text; got {_show(record[name])}; put it in quotes or remove the line.",
+            file=file,
+            line=number,
+        )
+    return str(record[name])
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = [repr(name)[:40] for name in names[:8]]
+    return ", ".join([*shown, "..."] if len(names) > 8 else shown) or "none"
+
+
+def _show(value: Any) -> str:
+    shown = json.dumps(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -8,18 +8,17 @@ from seq2see.data.pairs import Pairs
 
 def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
     """(training, held out): all pairs of one source go to one side; the choice follows from text and seed."""
-    limit = held_out * 2**64
-    chosen = [_number(source, seed) < limit for source in pairs.source]
+    numbers = {source: _number(source, seed) for source in set(pairs.source)}
+    if len(numbers) < 2:
+        raise DataError(
+            "training needs at least two different sources, one to learn from and one to check on; "
+            f"got {len(numbers)}; add pairs, or name held-out data as data.valid."
+        )
+    # however small the data or the share, each side gets a source
+    limit = min(max(held_out * 2**64, min(numbers.values()) + 1), max(numbers.values()))
+    chosen = [numbers[source] < limit for source in pairs.source]
     kept = [row for row, out in enumerate(chosen) if not out]
     held = [row for row, out in enumerate(chosen) if out]
-    if not held and len(pairs) > 1:  # very small data: hold out the pair that comes nearest to the limit
-        nearest = min(pairs.source, key=lambda source: _number(source, seed))
-        held = [row for row, source in enumerate(pairs.source) if source == nearest]
-        kept = [row for row, source in enumerate(pairs.source) if source != nearest]
-    if not kept or not held:
-        raise DataError(
-            f"training needs at least two different sources, one to learn from and one to check on; got {len(pairs)}."
-        )
     return pairs.take(kept), pairs.take(held)
 
 

@@ -1,11 +1,12 @@
 """Data made ready once: ids in flat arrays, cached by content and read through memory maps."""
 
+import errno
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from jaxtyping import Int32, Int64
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Pairs
 from seq2see.data.tokenise import Tokenizer
+
+DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError)  # what reading a damaged folder can raise
 
 
 @dataclass(frozen=True)
@@ -53,15 +56,17 @@ def prepare(pairs: Pairs, source: Tokenizer, target: Tokenizer, *, max_tokens: i
     """The ids of all pairs of at most `max_tokens` tokens a side; from the cache if they were made before."""
     fingerprint = _fingerprint(pairs, source, target, max_tokens)
     folder = cache / fingerprint
-    if not (folder / "info.json").exists():
+    for _ in range(3):  # another process may be mending the same folder
+        with suppress(*DAMAGE):
+            return _open(folder, fingerprint)
         _write(folder, pairs, source, target, max_tokens)
-    return _open(folder, fingerprint)
+    raise DataError("the prepared data cannot be read back; set SEQ2SEE_CACHE to another folder.", file=folder)
 
 
 def cache_folder() -> Path:
     """Where made-ready data is kept: $SEQ2SEE_CACHE, or the user's cache folder."""
     base = os.environ.get("SEQ2SEE_CACHE")
-    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "seq2see"
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"
 
 
 def pack(rows: Sequence[Sequence[int]]) -> Sequences:
@@ -71,10 +76,10 @@ def pack(rows: Sequence[Sequence[int]]) -> Sequences:
 
 
 def _fingerprint(pairs: Pairs, source: Tokenizer, target: Tokenizer, max_tokens: int) -> str:
-    digest = hashlib.sha256(f"1 {max_tokens}".encode())
+    digest = hashlib.sha256(f"2 {max_tokens}".encode())
     for piece in (source.to_json(), target.to_json(), *pairs.source, *pairs.target):
-        digest.update(piece.encode())
-        digest.update(b"\0")
+        content = piece.encode()
+        digest.update(f" {len(content)} ".encode() + content)  # with its length, because a text may hold anything
     return digest.hexdigest()[:32]
 
 
@@ -83,33 +88,49 @@ def _write(folder: Path, pairs: Pairs, source: Tokenizer, target: Tokenizer, max
     kept = [row for row in rows if max(len(row[0]), len(row[1])) <= max_tokens]
     if not kept:
         raise DataError(f"all {len(rows)} pairs are longer than {max_tokens} tokens; raise data.max_tokens.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".draft-"))
     try:
-        for name, side in (("source", 0), ("target", 1)):
-            packed = pack([row[side] for row in kept])
-            np.save(draft / f"{name}.ids.npy", packed.ids)
-            np.save(draft / f"{name}.bounds.npy", packed.bounds)
-        (draft / "info.json").write_text(json.dumps({"left_out": len(rows) - len(kept)}))
-        if not folder.exists():  # another process may have made the same data meanwhile
-            draft.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
+            made = Path(draft) / folder.name
+            made.mkdir()
+            for name, side in (("source", 0), ("target", 1)):
+                packed = pack([row[side] for row in kept])
+                np.save(made / f"{name}.ids.npy", packed.ids)
+                np.save(made / f"{name}.bounds.npy", packed.bounds)
+            (made / "info.json").write_text(json.dumps({"left_out": len(rows) - len(kept)}))
+            _put(made, folder)
     except OSError as error:
-        raise DataError(f"the prepared data cannot be written: {error}; set SEQ2SEE_CACHE.", file=folder) from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        reason = error.strerror or error
+        raise DataError(f"the prepared data cannot be written: {reason}; set SEQ2SEE_CACHE.", file=folder) from error
+
+
+def _put(made: Path, folder: Path) -> None:
+    """Put a new folder in place, unless another process was quicker: either result serves."""
+    with suppress(*DAMAGE):
+        _open(folder, folder.name)
+        return
+    with suppress(OSError):
+        folder.rename(made.parent / "damaged")  # removed with the draft
+    try:
+        made.rename(folder)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
 
 
 def _open(folder: Path, fingerprint: str) -> Store:
-    try:
-        sides = [
-            Sequences(
-                np.load(folder / f"{n}.ids.npy", mmap_mode="r"), np.load(folder / f"{n}.bounds.npy", mmap_mode="r")
-            )
-            for n in ("source", "target")
-        ]
-        info = json.loads((folder / "info.json").read_text())
-        if any(len(side.ids) != side.bounds[-1] for side in sides):
-            raise ValueError("the arrays do not fit each other")
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"the prepared data is damaged ({error}); delete this folder.", file=folder) from error
-    return Store(sides[0], sides[1], fingerprint, info["left_out"])
+    source, target = (_open_side(folder, name) for name in ("source", "target"))
+    if len(source) != len(target):
+        raise ValueError("source and target do not fit each other")
+    left_out = json.loads((folder / "info.json").read_text())["left_out"]
+    return Store(source, target, fingerprint, int(left_out))
+
+
+def _open_side(folder: Path, name: str) -> Sequences:
+    ids = np.load(folder / f"{name}.ids.npy", mmap_mode="r")
+    bounds = np.load(folder / f"{name}.bounds.npy", mmap_mode="r")
+    if (ids.dtype, bounds.dtype, ids.ndim, bounds.ndim) != (np.int32, np.int64, 1, 1):
+        raise ValueError("the arrays are not those of a store")
+    if bounds[0] != 0 or bounds[-1] != len(ids) or (np.diff(bounds) < 1).any():
+        raise ValueError("the arrays do not fit each other")
+    return Sequences(ids, bounds)

@@ -94,18 +94,19 @@ class Tokenizer:
         try:
             vocabulary = _vocabulary(json.loads(text))
             backend = Backend.from_str(text)
+            backend.encode("\U0010fffd")  # a character nobody has: what is unknown must be provided for
         except Exception as error:  # the library raises bare Exceptions
-            raise TokenError(f"not a tokenizer file: {' '.join(str(error).split())}") from error
+            raise TokenError(f"this is not a tokenizer file: {' '.join(str(error).split())}.") from error
         if sorted(vocabulary.values()) != list(range(len(vocabulary))):
             raise TokenError("the ids of a vocabulary must be 0, 1, 2 and so on; got gaps or repetitions.")
-        marks = sorted(MARKS, key=lambda mark: vocabulary.get(mark, len(vocabulary)))
-        if [vocabulary.get(mark) for mark in MARKS] != [PAD, START, END, UNKNOWN]:
-            raise TokenError(f"a vocabulary of ours starts with {', '.join(MARKS)}; got {', '.join(marks)}.")
+        first = sorted(vocabulary, key=lambda piece: vocabulary[piece])[: len(MARKS)]
+        if tuple(first) != MARKS:
+            raise TokenError(f"a vocabulary must start with {', '.join(MARKS)}; got {', '.join(map(repr, first))}.")
         return cls(backend)
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         """The text each id adds; the mark put before the first word is no text."""
-        pieces = ["" if number < len(MARKS) else str(self._backend.id_to_token(number)) for number in ids]
+        pieces = ["" if number < len(MARKS) else str(self._backend.id_to_token(number) or "") for number in ids]
         first = next((place for place, piece in enumerate(pieces) if piece), 0)
         pieces[first : first + 1] = [piece.removeprefix(SPACE) for piece in pieces[first : first + 1]]
         return [piece.replace(SPACE, " ") for piece in pieces]
@@ -174,7 +175,8 @@ class Unigram:
             vocab_size=size, special_tokens=list(MARKS), unk_token=MARKS[UNKNOWN], show_progress=False
         )
         backend.train_from_iterator(texts, trainer)
-        pieces = json.loads(backend.to_str())["model"]["vocab"][len(MARKS) :]
+        vocabulary = json.loads(backend.to_str())["model"]["vocab"]
+        pieces = [(piece, score) for piece, score in vocabulary if piece not in MARKS]
         backend.model = models.Unigram([*((mark, 0.0) for mark in MARKS), *_settle(pieces)], UNKNOWN)
         return Tokenizer(backend)
 

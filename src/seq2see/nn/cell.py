@@ -24,9 +24,10 @@ class Cell(nn.Module):
         super().__init__()
         self.size = size
         self.rnn = self._build(input_size, size)
-        for weight in self.rnn.weight_hh_l0.chunk(self.gates):
-            nn.init.orthogonal_(weight)
-        nn.init.xavier_uniform_(self.rnn.weight_ih_l0)
+        for gate in self.rnn.weight_hh_l0.chunk(self.gates):
+            nn.init.orthogonal_(gate)
+        for gate in self.rnn.weight_ih_l0.chunk(self.gates):
+            nn.init.xavier_uniform_(gate)
         nn.init.zeros_(self.rnn.bias_ih_l0)
         nn.init.zeros_(self.rnn.bias_hh_l0)
 
@@ -34,9 +35,12 @@ class Cell(nn.Module):
         """What the first columns of the input weights, and the bias, make of an input: free of the state."""
         return F.linear(inputs, self.rnn.weight_ih_l0[:, : inputs.shape[-1]], self.rnn.bias_ih_l0)
 
-    def project_rest(self, inputs: Float[Tensor, "*n i"]) -> Float[Tensor, "*n g"]:
-        """What the last columns of the input weights make of an input that is known only inside the loop."""
-        return F.linear(inputs, self.rnn.weight_ih_l0[:, -inputs.shape[-1] :])
+    def columns(self, last: int) -> Float[Tensor, "g i"]:
+        """The last columns of the input weights, for an input that is known only inside the loop.
+
+        To be taken once, outside: each cut into the weights costs a gradient of their full size.
+        """
+        return self.rnn.weight_ih_l0[:, -last:]
 
     def advance(self, projected: Float[Tensor, "n g"], state: CellState) -> CellState:
         """One step from a projected input and the state before."""
@@ -87,9 +91,12 @@ class Gru(Cell):
     def advance(self, projected: Float[Tensor, "n g"], state: CellState) -> CellState:
         (hidden,) = state
         recurrent = F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
-        size = 2 * self.size
-        reset, update = (projected[:, :size] + recurrent[:, :size]).sigmoid().chunk(2, dim=-1)
-        new = (projected[:, size:] + reset * recurrent[:, size:]).tanh()
+        # split, not sliced: the gradient of a split is one concatenation
+        cuts = [2 * self.size, self.size]
+        gates, new = projected.split(cuts, dim=-1)
+        recurrent_gates, recurrent_new = recurrent.split(cuts, dim=-1)
+        reset, update = (gates + recurrent_gates).sigmoid().chunk(2, dim=-1)
+        new = (new + reset * recurrent_new).tanh()
         return (torch.lerp(new, hidden, update),)
 
     def _build(self, input_size: int, size: int) -> nn.RNNBase:

@@ -1,4 +1,4 @@
-// Learning curves: one panel for the losses, one for each other number that the history holds.
+// Learning curves: a panel for the losses, one for the first score, and all other numbers of the history on demand.
 
 const NAMES = { loss: "training loss", valid_loss: "validation loss", exact_match: "exact match" };
 const CLOCKS = ["update", "epoch", "step", "seconds"]; // these say when, not how well
@@ -11,12 +11,12 @@ function drawCurves(history) {
   const shown = keys.filter((key) => readPoints(history, key).length > 0);
   const losses = shown.filter((key) => key.includes("loss"));
   const scores = shown.filter((key) => !losses.includes(key) && !ASIDE.includes(key));
-  const aside = shown.filter((key) => ASIDE.includes(key));
-  const panels = [losses, ...scores.map((key) => [key])].filter((panel) => panel.length);
+  const aside = [...scores.slice(1), ...shown.filter((key) => ASIDE.includes(key))];
+  const panels = [losses, scores.slice(0, 1)].filter((panel) => panel.length);
   const root = make("div", { class: "curves" }, ...panels.map((panel) => drawPanel(history, panel)));
   if (!aside.length) return root;
   const more = make("div", { class: "curves" }, ...aside.map((key) => drawPanel(history, [key])));
-  return make("div", {}, root, make("details", {}, make("summary", {}, "Speed and learning rate"), more));
+  return make("div", {}, root, make("details", {}, make("summary", {}, "More curves"), more));
 }
 
 function readClock(row, index) {

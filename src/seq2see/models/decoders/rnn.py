@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -12,7 +13,6 @@ from seq2see.core.registry import Part
 from seq2see.models.readers import Reader, Reading
 from seq2see.models.starts import LayerStates
 from seq2see.nn.dropout import Dropout
-from seq2see.nn.embed import embedding
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RnnDecoder(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.embed = embedding(vocabulary, embedding_size)
+        self.embed = nn.Embedding(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
         sizes = {"size": size, "memory_size": memory_size, "embedding_size": embedding_size, "layers": layers}
         self.reader: Reader = reader(dropout=dropout, **sizes)
@@ -60,7 +60,7 @@ class RnnDecoder(nn.Module):
         """Logits of the next token after one more token."""
         embedded = self.dropout(self.embed(tokens))
         projected = self.cells[0].project(embedded)
-        hidden, beside, state = self._advance(projected, state, reading)
+        hidden, beside, state = self._advance(projected, self._columns(), state, reading)
         features = self.reader.features(hidden.unsqueeze(1), embedded.unsqueeze(1), beside.unsqueeze(1))
         return self.output(features[:, 0]), state
 
@@ -76,14 +76,18 @@ class RnnDecoder(nn.Module):
         """Logits of the next token after each token."""
         return self.output(self.features(tokens, memory))
 
+    def _columns(self) -> Float[Tensor, "g f"] | None:
+        """The weights of the first cell for what the reader puts beside its input."""
+        return self.cells[0].columns(self.reader.feeds) if self.reader.feeds else None
+
     def _advance(
-        self, projected: Float[Tensor, "n g"], state: RnnState, reading: Reading
+        self, projected: Float[Tensor, "n g"], columns: Float[Tensor, "g f"] | None, state: RnnState, reading: Reading
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n _"], RnnState]:
         """One step of cells and reader: the top hidden state, what the reader left, and the state after it."""
         top = state.cells[-1][0].unsqueeze(1)
         beside = self.reader.before(top, state.fed.unsqueeze(1), reading)
-        if self.reader.feeds:
-            projected = projected + self.cells[0].project_rest(beside[:, 0])
+        if columns is not None:
+            projected = projected + F.linear(beside[:, 0], columns)
         cells = [self.cells[0].advance(projected, state.cells[0])]
         for cell, below in zip(self.cells[1:], state.cells[1:], strict=True):
             cells.append(cell.advance(cell.project(self.dropout(cells[-1][0])), below))
@@ -95,9 +99,9 @@ class RnnDecoder(nn.Module):
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """Step by step; what does not depend on the step before is computed for all steps first."""
-        steps = []
+        steps, columns = [], self._columns()
         for projected in self.cells[0].project(embedded).unbind(dim=1):
-            hidden, fed, state = self._advance(projected, state, reading)
+            hidden, fed, state = self._advance(projected, columns, state, reading)
             steps.append((hidden, fed))
         hiddens, feds = zip(*steps, strict=True)
         return torch.stack(hiddens, dim=1), torch.stack(feds, dim=1)

@@ -1,0 +1,85 @@
+"""YAML as people write it: 1e-3 is a number, `no` is a word (and Norwegian), and a key stands once."""
+
+import re
+from typing import Any
+
+import yaml
+
+from seq2see.core.errors import ConfigError
+
+KeyPath = tuple[str, ...]
+
+# the scalars of YAML 1.2; PyYAML's own are those of 1.1, where 1e-3 is a text, `no` is false and 010 is eight
+SCALARS = {
+    "null": ("~|null|Null|NULL|", "~nN"),
+    "bool": ("true|True|TRUE|false|False|FALSE", "tTfF"),
+    "int": ("[-+]?[0-9][0-9_]{0,30}", "-+0123456789"),
+    "float": (
+        r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)",
+        "-+.0123456789",
+    ),
+    "merge": ("<<", "<"),
+}
+
+
+class _Loader(yaml.SafeLoader):
+    yaml_implicit_resolvers = {}  # noqa: RUF012 (filled below)
+
+
+class _Dumper(yaml.SafeDumper):
+    yaml_implicit_resolvers = {}  # noqa: RUF012
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if text.isprintable() else '"'  # escapes: other styles fold some line ends into spaces
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+for _name, (_pattern, _first) in SCALARS.items():
+    _tag, _scalar = f"tag:yaml.org,2002:{_name}", re.compile(rf"(?:{_pattern})\Z")
+    for _kind in (_Loader, _Dumper):
+        _kind.add_implicit_resolver(_tag, _scalar, [*_first, ""] if _name == "null" else [*_first])
+_Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.value.replace("_", "")))
+_Dumper.add_representer(str, _represent_text)
+
+
+def parse(text: str, name: str) -> tuple[Any, dict[KeyPath, int]]:
+    """The tree of YAML text, and the line of every key; `name` is what errors call the text."""
+    try:
+        loader = _Loader(text)
+        node = loader.get_single_node()
+        lines = _find_lines(node, (), name)
+        return (None if node is None else loader.construct_document(node)), lines
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ConfigError(f"{name}, line {line}: this is not YAML: a control character; remove it.") from None
+    except yaml.MarkedYAMLError as error:
+        place = f"{name}, line {error.problem_mark.line + 1}" if error.problem_mark else name
+        raise ConfigError(f"{place}: this is not YAML: {error.problem}; mend it.") from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: this is not YAML: {error}; mend it.") from None
+
+
+def dump(value: Any) -> str:
+    """A value as YAML without a line end behind it, a list in one line; `parse` gives the same value back."""
+    flow = isinstance(value, list)
+    text = yaml.dump(
+        value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=flow
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
+def _find_lines(node: yaml.Node | None, path: KeyPath, name: str) -> dict[KeyPath, int]:
+    found: dict[KeyPath, int] = {}
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        below, line = (*path, str(key.value)), key.start_mark.line + 1
+        if below in found:
+            raise ConfigError(
+                f"{name}, line {line}: the key {'.'.join(below)} must stand once; it stands in line {found[below]} "
+                "too; remove one of them."
+            )
+        found |= {below: line, **_find_lines(value, below, name)}
+    return found

@@ -1,0 +1,103 @@
+"""Lines of text from files as people have them: packed or not, with byte order marks, carriage returns and worse."""
+
+import codecs
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import Literal
+
+from seq2see.core.errors import DataError
+from seq2see.data.pairs import Finding
+
+ODDITIES = [
+    (r"^\ufeff", "a byte order mark (BOM) stands before the first character", "it is ignored"),
+    (r"\r$", "Windows line ends (CRLF)", "the carriage return is ignored"),
+    (r"\r(?!\r*$)", "a carriage return inside the line", "it is read as a space; clean the file"),
+    ("\0", "a NUL character", "it is read as a space; clean the file"),
+    (
+        "[\v\f\x1c-\x1e\x85\u2028\u2029]",
+        "a separator such as U+2028 or a form feed inside the line",
+        "it is kept, but other programs may break the line there; clean the file",
+    ),
+]
+
+
+class Reading:
+    """What was odd while files were read."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+
+    def note(
+        self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"
+    ) -> None:
+        """One finding for all lines that share a fault."""
+        if lines:
+            self.findings.append(Finding(level, message, remedy, file, lines[0], len(lines)))
+
+
+def read_lines(file: Path, reading: Reading) -> list[str]:
+    """The lines of a UTF-8 text file; only a line feed ends a line, so that U+2028 and its like cannot shift pairs."""
+    text = decode(read_bytes(file), file)
+    if not text.replace("\ufeff", "").strip():
+        raise DataError("the file is empty; give at least a few pairs.", file=file)
+    if "\n" not in text and "\r" in text:
+        text = text.replace("\r", "\n")
+        reading.note("old Macintosh line ends (CR)", "they are read as line ends", file, [1])
+    lines = _cut(text)
+    for pattern, message, remedy in ODDITIES:
+        odd = re.compile(pattern, re.MULTILINE)
+        places = [number for number, line in enumerate(lines, 1) if odd.search(line)] if odd.search(text) else []
+        reading.note(message, remedy, file, places)
+    return [_clean(line) for line in lines]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text as people count them, without byte order mark, carriage returns and NUL."""
+    return [_clean(line) for line in _cut(text)]
+
+
+def read_bytes(file: Path) -> bytes:
+    """The bytes of a file, unpacked if it was packed with gzip."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise DataError("there is no such file; check the path.", file=file) from None
+    except IsADirectoryError:
+        raise DataError("this is a folder; give a file.", file=file) from None
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system permits
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"the file cannot be read: {reason}; check the path and the permissions.", file=file) from error
+    try:
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"the file is damaged: {error}; pack or copy it again.", file=file) from error
+
+
+def decode(data: bytes, file: Path | str) -> str:
+    """UTF-8 text, or an error that names the line."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 3 * data.count(0) > len(data):
+        raise DataError(
+            "text must be UTF-8; got what looks like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8 may help).",
+            file=file,
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        bad = " ".join(f"{byte:02x}" for byte in data[error.start : error.end])
+        raise DataError(
+            f"text must be UTF-8; got the bytes {bad}; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 may help).",
+            file=file,
+            line=line,
+        ) from None
+
+
+def _cut(text: str) -> list[str]:
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _clean(line: str) -> str:
+    return line.removeprefix("\ufeff").rstrip("\r").replace("\r", " ").replace("\0", " ")

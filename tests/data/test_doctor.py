@@ -1,0 +1,116 @@
+"""The doctor: everything that hurts is found, with file, line and remedy, and nothing makes it stop."""
+
+from pathlib import Path
+
+import pytest
+
+from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.pairs import Finding, Origin
+
+LETTERS = "abcdefghij"
+GOOD = "".join(f"{a}{b} one\t{b}{a} two\n" for a in LETTERS for b in LETTERS)
+
+
+def diagnose(folder: Path, **contents: str | bytes) -> Diagnosis:
+    """Examine splits with these contents."""
+    origins = {}
+    for name, content in contents.items():
+        file = folder / f"{name}.tsv"
+        file.write_bytes(content.encode() if isinstance(content, str) else content)
+        origins[name] = Origin(file)
+    return examine(origins)
+
+
+def find(diagnosis: Diagnosis, words: str) -> Finding:
+    """The one finding whose message holds these words."""
+    (found,) = [finding for finding in diagnosis.findings if words in finding.message]
+    assert found.remedy
+    assert "\n" not in str(found)
+    return found
+
+
+def test_good_data_has_no_findings(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train=GOOD, test="one ab\ttwo ba\n")
+    assert diagnosis.findings == []
+    assert {name: len(pairs) for name, pairs in diagnosis.splits.items()} == {"train": 100, "test": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "words", "line"),
+    [
+        (GOOD.encode() + b"\xff\tx\n", "UTF-8", 101),
+        ("a\tb\nc\n", "two columns", 2),
+        ("", "empty", None),
+    ],
+)
+def test_what_cannot_be_read_is_an_error_among_the_findings(
+    tmp_path: Path, content: str | bytes, words: str, line: int | None
+) -> None:
+    diagnosis = diagnose(tmp_path, train=content, test="a\tb\n")
+    assert diagnosis.errors == [find(diagnosis, words)]
+    assert "train.tsv" in str(diagnosis.errors[0])
+    assert line is None or f"line {line}:" in str(diagnosis.errors[0])
+    assert list(diagnosis.splits) == ["test"]
+
+
+def test_missing_files_and_other_lengths_are_errors_too(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("a\nb\n")
+    (tmp_path / "a.de").write_text("a\n")
+    diagnosis = examine(
+        {
+            "train": Origin(tmp_path / "a.en", tmp_path / "a.de"),
+            "valid": Origin(tmp_path / "no.tsv"),
+            "test": Origin(tmp_path),
+        }
+    )
+    assert len(diagnosis.errors) == 3
+    assert "got 2 in" in find(diagnosis, "as many lines").message
+    assert find(diagnosis, "no such file")
+
+
+def test_oddities_of_the_file_are_passed_on(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train="\ufeff" + GOOD.replace("\n", "\r\n") + "a\0b\ta\n\tc\nd\t\n")
+    assert find(diagnosis, "byte order mark").line == 1
+    assert find(diagnosis, "CRLF").count == 100
+    assert find(diagnosis, "NUL").line == 101
+    assert find(diagnosis, "the source is blank").line == 102
+    assert find(diagnosis, "the target is blank").line == 103
+
+
+def test_duplicates_and_contradictions_are_counted(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train=GOOD + "ab one\tba two\nab one\tsomething\nab one\tba two\n")
+    twice, torn = find(diagnosis, "the same pair"), find(diagnosis, "another target")
+    assert (twice.line, twice.count, twice.level) == (101, 2, "note")
+    assert (torn.line, torn.count) == (102, 1)
+
+
+def test_leakage_is_measured(tmp_path: Path) -> None:
+    leak = find(diagnose(tmp_path, train=GOOD, test="new\tx\nab one\tx\nba one\ty\nab two\tz\n"), "leakage")
+    assert (leak.line, leak.count, leak.level) == (2, 2, "warning")
+    assert "50.0%" in leak.message
+    assert leak.file == tmp_path / "test.tsv"
+
+
+def test_outliers_in_length_are_found(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train=GOOD + f"{'a' * 300}\t{'b' * 300}\na\t{'b' * 90}\n")
+    assert find(diagnosis, "over 200 characters, where 6 are usual").line == 101
+    assert find(diagnosis, "differ oddly").line == 102
+
+
+def test_characters_and_words_that_training_does_not_show_are_named(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train=GOOD + "abβ one\ta two\n", test="ab one\tba two\naβж one\tüber two\n")
+    source, target = find(diagnosis, "2 source characters that"), find(diagnosis, "target characters that")
+    assert all(repr(character) in source.message for character in "βж")
+    assert (source.line, source.level) == (2, "warning")
+    assert "'ü'" in target.message
+    own = find(diagnosis, "1 source characters that")  # rare in training itself
+    assert (own.file, own.line, own.level) == (tmp_path / "train.tsv", 101, "note")
+    words = find(diagnosis, "of the source words never occur")
+    assert words.message.startswith("25.0%")
+    assert words.line == 2
+
+
+def test_one_pair_is_enough_to_be_examined(tmp_path: Path) -> None:
+    diagnosis = diagnose(tmp_path, train="a\tb\n", test="a\tb\n")
+    assert not diagnosis.errors
+    assert find(diagnosis, "leakage: 100.0%")

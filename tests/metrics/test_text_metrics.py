@@ -1,0 +1,72 @@
+"""Metrics of texts: numbers that can be checked by hand, and a signature on each."""
+
+from math import exp
+from unicodedata import normalize
+
+import pytest
+
+from seq2see.core.errors import DataError
+from seq2see.metrics.text import bleu, character_error_rate, chrf, exact_match, score_texts
+
+
+def test_exact_match_counts_whole_texts() -> None:
+    assert exact_match(["a", "B", "c ", "d"], ["a", "b", "c", "d"]).value == 50
+
+
+def test_character_error_rate_is_edits_over_reference_characters() -> None:
+    # one replacement, one deletion, two insertions over 3 + 3 + 4 characters
+    metric = character_error_rate(["axc", "ab", "abcdef"], ["abc", "abc", "abcd"])
+    assert metric.value == pytest.approx(100 * 4 / 10)
+    assert not metric.higher_is_better
+    assert character_error_rate(["aaaa"], ["b"]).value == 400
+
+
+def test_bleu_is_the_papers_formula() -> None:
+    # 1- to 4-grams: 4 of 5, 3 of 4, 2 of 3, 1 of 2; the output is as long as the reference
+    precisions = 4 / 5 * 3 / 4 * 2 / 3 * 1 / 2
+    assert bleu(["a b c d x"], ["a b c d e"]).value == pytest.approx(100 * precisions**0.25)
+    # all right, but 4 words for 5: the brevity penalty exp(1 - 5/4) alone
+    assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * exp(1 - 5 / 4))
+
+
+def test_chrf_is_an_f_score_that_favours_recall() -> None:
+    # 1-grams: precision 2/2, recall 2/4; 2-grams: 1/1, 1/3; the output has no longer ones. P = 1, R = 5/12
+    assert chrf(["ab"], ["abcd"]).value == pytest.approx(100 * 5 * (5 / 12) / (4 + 5 / 12))
+
+
+def test_right_and_wrong_texts_are_at_the_ends_of_every_scale() -> None:
+    texts = ["the cat sat on the mat", "colourless green ideas sleep furiously"]
+    for metric in score_texts(texts, texts):
+        assert metric.value == pytest.approx(100 if metric.higher_is_better else 0)
+    for metric in score_texts(["x", "y"], texts):
+        assert metric.value < 5 if metric.higher_is_better else metric.value > 95
+
+
+def test_every_metric_says_how_it_was_computed() -> None:
+    metrics = score_texts(["a"], ["a"])
+    assert [metric.name for metric in metrics] == ["exact_match", "cer", "bleu", "chrf"]
+    signatures = {metric.name: metric.signature for metric in metrics}
+    assert "n:1" in signatures["exact_match"]
+    assert "rapidfuzz:" in signatures["cer"]
+    assert "tok:13a" in signatures["bleu"]
+    assert "version:" in signatures["bleu"]
+    assert "nc:6" in signatures["chrf"]
+
+
+def test_an_accent_counts_the_same_however_it_is_written() -> None:
+    text = "crème brûlée à la française, s'il vous plaît"
+    for metric in score_texts([normalize("NFC", text)], [normalize("NFD", text)]):
+        assert metric.value == pytest.approx(100 if metric.higher_is_better else 0)
+        assert "form:nfc" in metric.signature
+
+
+@pytest.mark.parametrize(("outputs", "references"), [([""], ["a b"]), (["a"], [""]), ([""], [""])])
+def test_empty_texts_have_a_score(outputs: list[str], references: list[str]) -> None:
+    assert all(0 <= metric.value <= 100 for metric in score_texts(outputs, references))
+
+
+@pytest.mark.parametrize(("outputs", "references"), [([], []), (["a"], []), ([], ["a"]), (["a", "b"], ["a"])])
+@pytest.mark.parametrize("metric", [exact_match, character_error_rate, bleu, chrf, score_texts])
+def test_without_a_reference_for_each_output_there_is_no_score(metric, outputs, references) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(DataError, match=f"got {len(outputs)} outputs and {len(references)} references"):
+        metric(outputs, references)
