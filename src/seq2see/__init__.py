@@ -1,5 +1,6 @@
 """seq2see: sequence-to-sequence models you can see through."""
 
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,6 +9,9 @@ if TYPE_CHECKING:
     from seq2see.run import load as load
 
 __version__ = "0.1.0"
+
+# before torch is imported: threads that spin while they wait starve each other as soon as anything else runs
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def __getattr__(name: str) -> Any:

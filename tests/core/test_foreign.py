@@ -52,7 +52,7 @@ def test_trusted_code_is_imported_from_the_first_folder_that_has_it(tmp_path: Pa
 
 def test_another_module_of_the_same_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text("class X: pass\n")
-    with pytest.raises(ConfigError, match=r"json.py: Python has another module named json \(.*\); rename the file"):
+    with pytest.raises(ConfigError, match=r"json.py: Python knows other code as json \(.*\); start again, or rename"):
         admit({"search": "json:X"}, [tmp_path], trust=True, owner="")
 
 
@@ -65,8 +65,26 @@ def test_other_code_under_a_name_that_is_loaded_is_refused(tmp_path: Path) -> No
     import loaded_score  # type: ignore[import-not-found] # noqa: F401
 
     admit(tree, [tmp_path / "copy"], trust=True, owner="")
-    with pytest.raises(ConfigError, match="another module named loaded_score"):
+    with pytest.raises(ConfigError, match="other code as loaded_score"):
         admit(tree, [tmp_path / "other"], trust=True, owner="")
+
+
+def test_the_code_of_a_run_comes_before_a_newer_version_in_the_folder_one_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("run", "here"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "edited_score.py").write_text(f"WHERE = {name!r}\n")
+    monkeypatch.syspath_prepend(tmp_path / "here")
+    assert admit({"search": "edited_score:X"}, [tmp_path / "run", tmp_path / "here"], trust=True, owner="")
+    import edited_score  # type: ignore[import-not-found]
+
+    assert edited_score.WHERE == "run"
+
+
+def test_code_that_cannot_be_imported_is_left_to_the_registry(tmp_path: Path) -> None:
+    (tmp_path / "torn_score.py").write_text("class X(\n")
+    assert admit({"search": "torn_score:X"}, [tmp_path], trust=True, owner="") == [tmp_path / "torn_score.py"]
 
 
 @pytest.mark.parametrize("kind", [":X", "..up:X", "../up:X", "a.b.c:X", "no_such:X"])

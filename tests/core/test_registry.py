@@ -32,7 +32,7 @@ class Outer:
         deep: bool = False,
         shape: tuple[int, int] = (1, 1),
         normalise: Literal["nfc", "none"] = "nfc",
-        plain=None,  # type: ignore[no-untyped-def] # noqa: ANN001
+        plain=None,  # type: ignore[no-untyped-def]
     ) -> None:
         self.score = score(size=size)
         self.size, self.rate, self.deep, self.shape, self.normalise, self.plain = (

@@ -99,15 +99,25 @@ def test_outliers_in_length_are_found(tmp_path: Path) -> None:
 
 def test_characters_and_words_that_training_does_not_show_are_named(tmp_path: Path) -> None:
     diagnosis = diagnose(tmp_path, train=GOOD + "abβ one\ta two\n", test="ab one\tba two\naβж one\tüber two\n")
-    source, target = find(diagnosis, "2 source characters that"), find(diagnosis, "target characters that")
+    source, target = find(diagnosis, "source characters (2) that"), find(diagnosis, "target characters (")
     assert all(repr(character) in source.message for character in "βж")
     assert (source.line, source.level) == (2, "warning")
     assert "'ü'" in target.message
-    own = find(diagnosis, "1 source characters that")  # rare in training itself
+    own = find(diagnosis, "source characters (1) that")  # rare in training itself
     assert (own.file, own.line, own.level) == (tmp_path / "train.tsv", 101, "note")
     words = find(diagnosis, "of the source words never occur")
     assert words.message.startswith("25.0%")
     assert words.line == 2
+
+
+def test_a_finding_about_one_side_names_the_file_of_that_side(tmp_path: Path) -> None:
+    for name, text in [("a.en", "ab\n" * 5), ("a.de", "ba\n" * 5), ("t.en", "ab\nba\n"), ("t.de", "ba\nüb\n")]:
+        (tmp_path / name).write_text(text)
+    train, test = (Origin(tmp_path / f"{name}.en", tmp_path / f"{name}.de") for name in "at")
+    diagnosis = examine({"train": train, "test": test})
+    assert find(diagnosis, "target characters (1)").file == tmp_path / "t.de"
+    assert find(diagnosis, "of the target words").file == tmp_path / "t.de"
+    assert find(diagnosis, "of the source words").file == tmp_path / "t.en"
 
 
 def test_one_pair_is_enough_to_be_examined(tmp_path: Path) -> None:

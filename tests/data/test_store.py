@@ -92,6 +92,8 @@ def test_arrays_that_do_not_fit_are_made_again(tmp_path: Path, tokenizer: Tokeni
     for name, array in [
         ("source.bounds.npy", np.array([0, 5, 3, 10])),
         ("source.bounds.npy", np.array([0, 10])),
+        ("source.bounds.npy", np.array([0, 3, 5, 11])),
+        ("source.bounds.npy", np.array([1, 3, 5, 10])),
         ("source.ids.npy", np.zeros(10)),
     ]:
         np.save(folder / name, array)

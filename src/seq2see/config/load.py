@@ -122,7 +122,7 @@ def _find_preset(layers: Sequence[Layer]) -> list[Layer]:
             return []  # a preset that is edited later must not change a run that was written down
         if tree.get("preset"):
             try:
-                return [read_preset(tree["preset"])]
+                return [read_preset(str(tree["preset"]))]
             except ConfigError as error:
                 raise ConfigError(f"{written.get(('preset',), 'the configuration')}: {error}") from None
     return []

@@ -1,9 +1,9 @@
 """Code that is not ours: classes a configuration names as `my_file:MyScore`."""
 
 import importlib
-import importlib.util
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,15 @@ def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> lis
 
 
 def _locate(module: str, folders: Sequence[Path]) -> Path | None:
-    """The file of a module in these folders; an error if Python would import another one in its place."""
+    """The file of a module in these folders, imported; an error if other code of that name was imported before."""
     file = next((folder / f"{module}.py" for folder in folders if (folder / f"{module}.py").is_file()), None)
     if file is None or file.stem != module:
         return None  # an installed package, or a mistake that the registry explains
-    spec = importlib.util.find_spec(module)
-    taken = Path(spec.origin or "") if spec is not None else file
-    if not taken.is_file() or taken.read_bytes() != file.read_bytes():
-        raise ConfigError(f"{file}: Python has another module named {module} ({taken}); rename the file.")
+    sys.path.insert(0, str(file.parent))  # before the folder one is in, which may hold a newer version
+    with suppress(Exception):  # the registry explains what is wrong with it
+        importlib.import_module(module)
+    sys.path.remove(str(file.parent))
+    taken = Path(getattr(sys.modules.get(module), "__file__", None) or file)
+    if taken.read_bytes() != file.read_bytes():
+        raise ConfigError(f"{file}: Python knows other code as {module} ({taken}); start again, or rename the file.")
     return taken

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 
 from seq2see.core.errors import DataError
-from seq2see.data.pairs import Finding, Origin, Pairs
+from seq2see.data.pairs import SIDES, Finding, Origin, Pairs, Side
 from seq2see.data.readers import read_pairs
 
 Level = Literal["warning", "note"]
@@ -106,21 +107,21 @@ def _find_leaks(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 def _find_rare(train: Pairs, needed: Pairs, origin: Origin, level: Level) -> list[Finding]:
     """Characters that training never or hardly shows."""
     findings = []
-    for side in ("source", "target"):
-        counts = Counter(character for text in getattr(train, side) for character in set(text))
-        rare = [{c for c in text if counts[c] < RARE} for text in getattr(needed, side)]
-        strange = Counter(character for characters in rare for character in sorted(characters))
-        lines = [line for characters, line in zip(rare, needed.lines, strict=True) if characters]
-        shown = " ".join(f"{character!r}" for character, _ in strange.most_common(8))
-        message = f"{len(strange)} {side} characters that fewer than {RARE} training pairs have, such as {shown}"
-        findings += _finding(level, message, "add examples with them to the training data", origin, lines)
+    for side in SIDES:
+        counts = Counter(chain.from_iterable(map(set, getattr(train, side))))
+        texts = getattr(needed, side)
+        rare = {character for character in set().union(*texts) if counts[character] < RARE}
+        lines = [line for text, line in zip(texts, needed.lines, strict=True) if not rare.isdisjoint(text)]
+        shown = " ".join(repr(character) for character in sorted(rare)[:8])
+        message = f"{side} characters ({len(rare)}) that fewer than {RARE} training pairs have, such as {shown}"
+        findings += _finding(level, message, "add examples with them to the training data", origin, lines, side)
     return findings
 
 
 def _find_new_words(train: Pairs, needed: Pairs, origin: Origin) -> list[Finding]:
     """How much of the held-out text consists of words that training never showed."""
     findings = []
-    for side in ("source", "target"):
+    for side in SIDES:
         known = {word for text in getattr(train, side) for word in text.split()}
         words = [
             (word, line)
@@ -130,10 +131,12 @@ def _find_new_words(train: Pairs, needed: Pairs, origin: Origin) -> list[Finding
         new = [line for word, line in words if word not in known]
         message = f"{len(new) / max(len(words), 1):.1%} of the {side} words never occur in the training data"
         remedy = "characters or subwords (tokens: bpe) can spell them, words cannot"
-        findings += _finding("note", message, remedy, origin, new) if 100 * len(new) > len(words) else []
+        findings += _finding("note", message, remedy, origin, new, side) if 100 * len(new) > len(words) else []
     return findings
 
 
-def _finding(level: Level, message: str, remedy: str, origin: Origin, lines: list[int]) -> list[Finding]:
+def _finding(
+    level: Level, message: str, remedy: str, origin: Origin, lines: list[int], side: Side = "source"
+) -> list[Finding]:
     """One finding for all lines that share it."""
-    return [Finding(level, message, remedy, origin.file, lines[0], len(lines))] if lines else []
+    return [Finding(level, message, remedy, origin.holding(side), lines[0], len(lines))] if lines else []

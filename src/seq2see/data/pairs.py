@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
+
 
 @dataclass(frozen=True)
 class Pairs:
@@ -30,6 +33,10 @@ class Origin:
     file: Path
     target_file: Path | None = None
     fields: tuple[str, str] | None = None  # the columns or JSON fields of source and target
+
+    def holding(self, side: Side) -> Path:
+        """The file that holds a side."""
+        return self.target_file if side == "target" and self.target_file is not None else self.file
 
     def __str__(self) -> str:
         return str(self.file) if self.target_file is None else f"{self.file} and {self.target_file}"

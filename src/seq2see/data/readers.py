@@ -36,7 +36,7 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     full = [(bool(source.strip()), bool(target.strip())) for _, source, target in rows]
     for message, pattern in BLANKS.items():
         blank = [row[0] for row, has in zip(rows, full, strict=True) if has == pattern]
-        file = origin.target_file if pattern == (True, False) and origin.target_file else origin.file
+        file = origin.holding("target" if pattern == (True, False) else "source")
         reading.note(message, "the pair is skipped; fill it in or remove it", file, blank)
     kept = [row for row, has in zip(rows, full, strict=True) if all(has)]
     if not kept:

@@ -1,0 +1,42 @@
+"""Decisions for people who bring only data: a configuration that loads, with reasons that say what was chosen."""
+
+import pytest
+
+from seq2see.config.decide import decide
+from seq2see.config.load import load_config, preset_names, read_preset
+
+SENTENCE = "the quick brown fox jumps over the lazy dog and then it sleeps in the sun"
+
+
+@pytest.mark.parametrize("count", [1, 2, 999, 20_000, 60_000])
+@pytest.mark.parametrize("text", ["x", "3 May 1979", SENTENCE])
+def test_a_decision_is_a_configuration(count: int, text: str) -> None:
+    decision = decide([text] * count, [text] * count)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    assert set(decision.remarks) == {"tokens", "model", "train"}
+    assert f"{config.train.updates:,} updates" in decision.remarks["train"]
+    assert config.train.updates >= config.train.evaluate_every
+
+
+def test_short_texts_are_cut_into_characters_and_sentences_into_subwords() -> None:
+    assert decide(["3 May 1979"], ["1979-05-03"]).base["tokens"]["source"] == {"kind": "characters"}
+    assert decide([SENTENCE], ["kurz"]).base["tokens"]["target"]["kind"] == "bpe"
+
+
+def test_a_few_long_texts_decide_nothing() -> None:
+    texts = ["short"] * 99 + [SENTENCE]
+    assert decide(texts, texts).base["tokens"]["source"] == {"kind": "characters"}
+
+
+def test_more_pairs_have_a_larger_model_and_more_training() -> None:
+    few, many = (decide(["3 May 1979"] * count, ["1979-05-03"] * count).base for count in (500, 60_000))
+    assert few["model"]["encoder"]["size"] < many["model"]["encoder"]["size"]
+    assert few["train"]["batch_tokens"] <= many["train"]["batch_tokens"]
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_a_preset_that_was_asked_for_keeps_its_sizes(preset: str) -> None:
+    decision = decide(["a"], ["b"], preset=preset)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    assert config.model.model_dump() == read_preset(preset)[0]["model"]
+    assert "model" not in decision.remarks
