@@ -14,7 +14,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.page import save_page
 from seq2see.inspect.picture import save_picture
 from seq2see.inspect.report import Example, Report, Score, render_report
-from seq2see.metrics.text import Metric
+from seq2see.metrics.text import Metric, is_match
 from seq2see.run import Prediction, Run
 
 SHOWN = 6  # examples of a report
@@ -34,7 +34,7 @@ class Review:
     def mistakes(self) -> list[tuple[Prediction, str]]:
         """Wrong predictions, the most confident first: those mislead people most."""
         pairs = zip(self.predictions, self.references, strict=True)
-        return sorted(((p, r) for p, r in pairs if p.text != r), key=lambda pair: -pair[0].score)
+        return sorted(((p, r) for p, r in pairs if not is_match(p.text, r)), key=lambda pair: -pair[0].score)
 
 
 def review(run: Run, pairs: Pairs, *, name: str, beam: int | None = None) -> Review:

@@ -43,7 +43,7 @@ def test_trusted_code_is_imported_from_the_first_folder_that_has_it(tmp_path: Pa
         (tmp_path / name).mkdir()
         (tmp_path / name / "admitted_score.py").write_text(f"WHERE = {name!r}\n")
     folders = [tmp_path / "missing", tmp_path / "near", tmp_path / "far"]
-    tree = {"a": "admitted_score:X", "b": {"kind": "admitted_score:Y"}, "c": "json:Z"}
+    tree = {"a": "admitted_score:X", "b": {"kind": "admitted_score:Y"}}
     assert admit(tree, folders, trust=True, owner="") == [tmp_path / "near" / "admitted_score.py"]
     import admitted_score  # type: ignore[import-not-found]
 
@@ -88,7 +88,13 @@ def test_code_that_cannot_be_imported_is_left_to_the_registry(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", [":X", "..up:X", "../up:X", "a.b.c:X", "no_such:X"])
-def test_names_that_lead_nowhere_are_left_to_the_registry(tmp_path: Path, kind: str) -> None:
+def test_names_that_lead_nowhere_are_refused(tmp_path: Path, kind: str) -> None:
     (tmp_path / "up.py").touch()
     (tmp_path / "in").mkdir()
-    assert admit({"search": kind}, [tmp_path / "in"], trust=True, owner="") == []
+    with pytest.raises(ConfigError, match="must stand beside the config"):
+        admit({"search": kind}, [tmp_path / "in"], trust=True, owner="")
+
+
+def test_code_that_is_no_file_of_the_user_is_refused_even_if_python_has_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"subprocess.py must stand beside the config"):
+        admit({"search": {"kind": "subprocess:Popen", "args": "true"}}, [tmp_path], trust=True, owner="")

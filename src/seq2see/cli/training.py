@@ -21,7 +21,7 @@ from seq2see.data.doctor import Diagnosis, examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
 from seq2see.inspect.terminal import render_terminal
-from seq2see.metrics.text import Metric
+from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_report
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, admit_code, claim_folder, prepare_job
@@ -164,7 +164,7 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
 def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
     for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
-        right = "right" if prediction.text == reference else f"should be {reference}"
+        right = "right" if is_match(prediction.text, reference) else f"should be {reference}"
         console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})", markup=False)
         trace = show_attention(prediction)
         if trace is not None:

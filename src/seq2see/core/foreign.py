@@ -32,14 +32,18 @@ def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> lis
     sys.path += [str(folder) for folder in open_folders if str(folder) not in sys.path]
     importlib.invalidate_caches()
     modules = dict.fromkeys(kind.partition(":")[0] for kind in kinds)
-    return [file for module in modules if (file := _locate(module, open_folders)) is not None]
+    return [_locate(module, open_folders) for module in modules]
 
 
-def _locate(module: str, folders: Sequence[Path]) -> Path | None:
+def _locate(module: str, folders: Sequence[Path]) -> Path:
     """The file of a module in these folders, imported; an error if other code of that name was imported before."""
     file = next((folder / f"{module}.py" for folder in folders if (folder / f"{module}.py").is_file()), None)
     if file is None or file.stem != module:
-        return None  # an installed package, or a mistake that the registry explains
+        # also if Python has such a module elsewhere: a configuration may name your file, never any code there is
+        raise ConfigError(
+            f"{module}.py must stand beside the config, the data or in this folder, but does not; "
+            "put it there (an installed package adds its parts through entry points)."
+        )
     sys.path.insert(0, str(file.parent))  # before the folder one is in, which may hold a newer version
     with suppress(Exception):  # the registry explains what is wrong with it
         importlib.import_module(module)

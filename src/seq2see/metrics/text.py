@@ -34,10 +34,15 @@ def score_texts(outputs: Sequence[str], references: Sequence[str]) -> list[Metri
     ]
 
 
+def is_match(output: str, reference: str) -> bool:
+    """Whether an output is its reference, however its accents are written."""
+    return normalize("NFC", output) == normalize("NFC", reference)
+
+
 def exact_match(outputs: Sequence[str], references: Sequence[str]) -> Metric:
     """The share of outputs that equal their reference to the letter."""
     outputs, references = _compose(outputs, references)
-    hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
+    hits = sum(is_match(output, reference) for output, reference in zip(outputs, references, strict=True))
     signature = f"exact|n:{len(references)}|case:mixed|space:kept|form:nfc"
     return Metric("exact_match", 100 * hits / len(references), signature)
 

@@ -4,13 +4,16 @@
 """
 
 import math
+from typing import Annotated
 
 import torch
 import torch.nn.functional as F
+from annotated_types import Ge, Gt
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError, TokenError
+from seq2see.core.shapes import Count
 
 
 class Score(nn.Module):
@@ -79,7 +82,7 @@ class General(Score):
 class Additive(Score):
     """Bahdanau et al. 2015, appendix A.1.2: v . tanh(W q + U k); in Luong's concat W and U stand side by side."""
 
-    def __init__(self, *, query_size: int, key_size: int, size: int = 0) -> None:
+    def __init__(self, *, query_size: int, key_size: int, size: Annotated[int, Ge(0)] = 0) -> None:
         super().__init__()
         size = size or query_size
         self.query = nn.Linear(query_size, size, bias=False)
@@ -99,7 +102,7 @@ class Location(Score):
 
     content = False
 
-    def __init__(self, *, query_size: int, max_positions: int = 512) -> None:
+    def __init__(self, *, query_size: int, max_positions: Count = 512) -> None:
         super().__init__()
         self.positions = nn.Linear(query_size, max_positions, bias=False)
 
@@ -116,7 +119,7 @@ class Location(Score):
 class Cosine(Score):
     """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0."""
 
-    def __init__(self, *, query_size: int, key_size: int, strength: float = 8.0) -> None:
+    def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] = 8.0) -> None:
         super().__init__()
         _need_one_size("cosine", query_size, key_size)
         self.log_strength = nn.Parameter(torch.tensor(math.log(strength)))

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
+from seq2see.core.shapes import Count, Rate
 from seq2see.models.readers import Reader, Reading
 from seq2see.models.starts import LayerStates
 from seq2see.nn.dropout import Dropout
@@ -34,10 +35,10 @@ class RnnDecoder(nn.Module):
         cell: Part,
         reader: Part,
         start: Part,
-        embedding_size: int = 128,
-        size: int = 128,
-        layers: int = 1,
-        dropout: float = 0.0,
+        embedding_size: Count = 128,
+        size: Count = 128,
+        layers: Count = 1,
+        dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         self.embed = nn.Embedding(vocabulary, embedding_size)

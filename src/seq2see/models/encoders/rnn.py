@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
+from seq2see.core.shapes import Count, Rate
 from seq2see.nn.cell import CellState, Direction, read_sequence
 from seq2see.nn.dropout import Dropout
 
@@ -23,11 +24,11 @@ class RnnEncoder(nn.Module):
         *,
         vocabulary: int,
         cell: Part,
-        embedding_size: int = 128,
-        size: int = 128,
-        layers: int = 1,
+        embedding_size: Count = 128,
+        size: Count = 128,
+        layers: Count = 1,
         directions: Literal["forward", "backward", "both"] = "both",
-        dropout: float = 0.0,
+        dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         self.directions: tuple[Direction, ...] = ("forward", "backward") if directions == "both" else (directions,)
