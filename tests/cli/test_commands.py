@@ -198,6 +198,10 @@ MISTAKES = {
     "unknown part": (["good.tsv", "model.decoder.reader.score=addditive"], "did you mean 'additive'"),
     "unknown option": (["good.tsv", "model.encoder.sise=5"], "did you mean 'size'"),
     "unknown preset": (["good.tsv", "preset=bahdanau"], "did you mean 'bahdanau2015'"),
+    "halves that do not fit": (["good.tsv", "model.decoder.start=carry"], "same cell, layers and size"),
+    "a size below one": (["good.tsv", "model.encoder.size=-3"], "size must be greater than or equal to 1"),
+    "all too long": (["good.tsv", "data.max_tokens=2"], "longer than 2 tokens"),
+    "one source": (["single.tsv"], "at least two different sources"),
     "two files": (["good.tsv", "one.tsv"], "give one data file"),
     "nothing": ([], "give one data file"),
 }
@@ -208,6 +212,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: s
     write_reversals(tmp_path / "good.tsv", 20)
     (tmp_path / "empty.tsv").touch()
     (tmp_path / "one.tsv").write_text("alone\n")
+    (tmp_path / "single.tsv").write_text("a\tb\n")
     (tmp_path / "two.txt").write_text("a\nb\n")
     (tmp_path / "three.txt").write_text("a\nb\nc\n")
     (tmp_path / "latin.tsv").write_bytes("a\tb\nä\tö\n".encode("latin-1"))

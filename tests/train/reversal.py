@@ -11,7 +11,7 @@ from seq2see.config.origins import origins
 from seq2see.config.schema import Config
 from seq2see.data.doctor import examine
 from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, claim_folder, prepare_job
+from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 
 SMALL = {"encoder": {"size": 16, "embedding_size": 8}, "decoder": {"size": 16, "embedding_size": 8}}
 
@@ -38,5 +38,8 @@ def configure(data: Path, **sections: Any) -> Config:
 def start(config: Config, out: Path) -> Job:
     """A job in a run folder, new or old."""
     folder = RunFolder(out)
-    claim_folder(folder, config, yaml.safe_dump(config.model_dump(mode="json")))
-    return prepare_job(config, folder, examine(origins(config)))
+    again = holds_run(folder, config)
+    job = prepare_job(config, folder, examine(origins(config)), near=[])
+    if not again:
+        open_folder(job, yaml.safe_dump(config.model_dump(mode="json")))
+    return job

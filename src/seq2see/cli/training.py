@@ -17,14 +17,14 @@ from seq2see.config.load import Loaded, load_config, parse_setting
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
-from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
 from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_report
 from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, admit_code, claim_folder, prepare_job
+from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 
 console = Console(stderr=True, highlight=False)
@@ -65,19 +65,17 @@ def run_training(
     diagnosis = examine(origins(config))
     for finding in diagnosis.errors:
         raise DataError(finding.message + ".")
-    heading = (
-        f"written by seq2see {seq2see.__version__}; edit a copy and train it with: seq2see train COPY.yaml --out DIR"
-    )
-    text = write_config(config, heading=heading, remarks=remarks)
     with loaded.naming_places():
-        admit_code(config, folder, [near])
-        check_model(loaded)
-        again = claim_folder(folder, config, text)
-        admit_code(config, folder, [near])
-        job = prepare_job(config, folder, diagnosis)
+        again = holds_run(folder, config)
+        job = prepare_job(config, folder, diagnosis, near=[near])
+    if not (again and folder.has_task):
+        heading = (
+            f"written by seq2see {seq2see.__version__}; to change it, edit a copy: seq2see train COPY.yaml --out DIR"
+        )
+        open_folder(job, write_config(config, heading=heading, remarks=remarks))
     if not again:
         show_findings([finding for finding in diagnosis.findings if finding.level != "note"])
-    describe(job, diagnosis, remarks or {}, again=again)
+    describe(job, remarks or {}, again=again)
     finished = train_visibly(job)
     if not finished.complete:
         console.print(f"Stopped at update {finished.update:,}; everything is saved in {out}.")
@@ -86,23 +84,7 @@ def run_training(
     show_result(job, out, finished, examples=examples)
 
 
-def check_model(loaded: Loaded) -> None:
-    """Build the configured parts once, tiny, so that a wrong option is found before a folder is made."""
-    from seq2see.core.registry import part
-    from seq2see.models.seq2seq import build_seq2seq
-
-    config = loaded.config
-    encoder = part("encoder", config.model.encoder, path=("model", "encoder"))
-    decoder = part("decoder", config.model.decoder, path=("model", "decoder"))
-    build_seq2seq(encoder=encoder, decoder=decoder, source_vocabulary=8, target_vocabulary=8)
-    part("search", config.search, path=("search",))()
-    part("schedule", config.train.schedule, path=("train", "schedule"))(updates=1, size=1)
-    for side in ("source", "target", "joint"):
-        if getattr(config.tokens, side) is not None:
-            part("tokenizer", getattr(config.tokens, side), path=("tokens", side))
-
-
-def describe(job: Job, diagnosis: Diagnosis, remarks: Mapping[str, str], *, again: bool) -> None:
+def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     """Say what is going to happen and how long it will take."""
     fit = job.fit
     config = fit.config

@@ -12,11 +12,13 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
 from seq2see.core.files import write_atomic
 from seq2see.core.foreign import admit
+from seq2see.core.registry import part
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
+from seq2see.data.tokenise import END, START
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.transduction import Transduction
@@ -32,6 +34,7 @@ class Job:
     train: Pairs
     valid: Pairs
     test: Pairs | None
+    code: list[Path]  # files of the user's own that the configuration names
 
     def estimate(self, samples: int = 3) -> float:
         """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
@@ -48,12 +51,11 @@ class Job:
         return best * train.accumulate * (train.updates - fit.standing.update)
 
 
-def claim_folder(folder: RunFolder, config: Config, config_text: str) -> bool:
-    """Make the run folder, or find that it holds this very run (then True: go on); another run is an error."""
+def holds_run(folder: RunFolder, config: Config) -> bool:
+    """Whether the folder holds this very run, to go on with; anything else in it is an error."""
+    if folder.path.exists() and not folder.path.is_dir():
+        raise CheckpointError(f"{folder.path}: this is a file; give a folder for the run.")
     if not folder.exists:
-        if folder.path.exists() and not folder.path.is_dir():
-            raise CheckpointError(f"{folder.path}: this is a file; give a folder for the run.")
-        folder.create(config_text)
         return False
     if not folder.config_file.is_file():
         raise CheckpointError(f"{folder.path}: the folder holds other files and no run; choose another with --out.")
@@ -65,33 +67,40 @@ def claim_folder(folder: RunFolder, config: Config, config_text: str) -> bool:
     return True
 
 
-def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis) -> Job:
-    """Learn or load the tokenizers, make the data ready, and build the model."""
+def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near: list[Path]) -> Job:
+    """Everything that can fail because of configuration or data, before anything is written but the cache."""
+    code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
     if "valid" not in splits:
         splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
-    if folder.has_task:
-        task = folder.read_task()
-    else:
-        task = Transduction.learn(config, splits["train"])
-        folder.write_task(task)
-    stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
+    part("search", config.search, path=("search",))()
+    task = folder.read_task() if folder.has_task else Transduction.learn(config, splits["train"])
     model = task.build(config)
+    _try(model)
+    stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
     valid = splits["valid"]
 
     def evaluate(model: Seq2Seq) -> dict[str, float]:
         return measure(task, model, valid, stores["valid"], config)
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder)
-    return Job(fit, splits["train"], valid, splits.get("test"))
+    return Job(fit, splits["train"], valid, splits.get("test"), code)
 
 
-def admit_code(config: Config, folder: RunFolder, near: list[Path]) -> None:
-    """Let the configuration's own code be imported, and keep a copy in the run folder, which may travel."""
-    files = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
-    for file in files:
-        if folder.path.exists() and file.parent != (folder.path / "code").absolute():
-            write_atomic(folder.path / "code" / file.name, file.read_bytes())
+def open_folder(job: Job, config_text: str) -> None:
+    """Make the run folder: configuration, tokenizers, and a copy of the code of its own that the run names."""
+    folder = job.fit.folder
+    folder.create(config_text)
+    folder.write_task(job.fit.task)
+    for file in job.code:
+        write_atomic(folder.path / "code" / file.name, file.read_bytes())
+
+
+def _try(model: Seq2Seq) -> None:
+    """Run the model once on next to nothing: halves that do not fit each other are found here."""
+    tokens = torch.tensor([[START, END]])
+    with torch.no_grad():
+        model(tokens, torch.ones_like(tokens, dtype=torch.bool), tokens)
 
 
 @torch.inference_mode()
