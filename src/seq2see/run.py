@@ -10,7 +10,7 @@ from typing import overload
 from seq2see.config.schema import Config
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.foreign import admit
-from seq2see.core.registry import Part, part
+from seq2see.core.registry import part
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
 from seq2see.models.seq2seq import Seq2Seq
@@ -76,11 +76,12 @@ class Run:
     def _search(self, beam: int | None, n_best: int) -> Search:
         chosen = part("search", self.config.search, path=("search",))
         if beam is None and (chosen.kind != "greedy" or n_best == 1):
-            several = {"n_best": n_best} if n_best > 1 else {}
+            several = {"n_best": n_best} if n_best != 1 else {}
             wide = {"width": max(chosen.options.get("width", 5), n_best)} if chosen.kind == "beam" else {}
-            return Part("search", chosen.kind, {**chosen.options, **wide, **several})()
+            return part("search", {"kind": chosen.kind, **chosen.options, **wide, **several})()
         options = chosen.options if chosen.kind == "beam" else {}
-        return Part("search", "beam", {**options, "width": beam or n_best, "n_best": n_best})()
+        width = n_best if beam is None else beam
+        return part("search", {**options, "kind": "beam", "width": width, "n_best": n_best})()
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         first, *others = [Prediction(**vars(output), run=self) for output in outputs]
@@ -94,6 +95,7 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
     task = folder.read_task()
     weights = folder.read_weights(config)
+    task = replace(task, longest_target=weights.facts["longest_target"])
     model = task.build(config)
     model.load_state_dict(dict(weights.tensors))
     model.eval()

@@ -186,6 +186,43 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))
 
 
+def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> None:
+    (tmp_path / "codes.tsv").write_text("".join(f"{a}{b}\t{(a + b) * 20}\n" for a in "abcdef" for b in "abcdef"))
+    words = ["train.updates=4", "train.evaluate_every=4", "--out", tmp_path / "run"]
+    assert seq2see("train", tmp_path / "codes.tsv", *words).returncode == 0
+    result = seq2see("predict", tmp_path / "run", "--beam", 1, "--format", "jsonl", stdin="ab\n")
+    row = json.loads(result.stdout)
+    assert row["finished"] or len(row["tokens"]) == 41  # 40 letters and the end mark; not 2 * 3 + 20
+
+
+def test_brackets_and_quotes_in_texts_are_only_texts(tmp_path: Path) -> None:
+    (tmp_path / "odd.tsv").write_text("".join(f"[/x{n}] 'q' $HOME\t[b]{n}\n" for n in range(30)))
+    words = ["train.updates=2", "train.evaluate_every=2", "--out", tmp_path / "a [b] run"]
+    result = seq2see("train", tmp_path / "odd.tsv", *words)
+    assert result.returncode == 0, result.stderr
+    assert "[/x" in result.stderr
+    assert "a [b] run" in result.stderr.replace("\n", "")
+    assert seq2see("evaluate", tmp_path / "a [b] run", tmp_path / "odd.tsv").returncode == 0
+
+
+def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
+    rows = "".join(f"{n},x{n},{n}y\n" for n in range(40))
+    (tmp_path / "three.csv").write_text("id,from,to\n" + rows)
+    (tmp_path / "two.tsv").write_text("x1\t1y\nx2\t2y\n")
+    words = ["data.fields=[from,to]", "train.updates=2", "train.evaluate_every=2", "--out", tmp_path / "run"]
+    assert seq2see("train", tmp_path / "three.csv", *words).returncode == 0
+    for data in ("three.csv", "two.tsv"):
+        assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
+    assert seq2see("doctor", tmp_path / "three.csv", "--fields", "from,to").returncode == 0
+    assert "takes two names" in refused(seq2see("doctor", tmp_path / "three.csv", "--fields", "from"))
+
+
+def test_a_schedule_that_never_warms_up_is_noticed(tmp_path: Path) -> None:
+    data = write_reversals(tmp_path / "reversed.tsv", 40)
+    result = seq2see("train", data, *QUICK, "train.schedule=noam", "--out", tmp_path / "run")
+    assert "the schedule never reaches more than 0.0% of train.learning_rate" in result.stderr.replace("\n", " ")
+
+
 MISTAKES = {
     "no such file": (["missing.tsv"], "missing.tsv: there is no such file"),
     "empty": (["empty.tsv"], "empty.tsv: the file is empty"),
@@ -202,6 +239,8 @@ MISTAKES = {
     "a size below one": (["good.tsv", "model.encoder.size=-3"], "size must be greater than or equal to 1"),
     "all too long": (["good.tsv", "data.max_tokens=2"], "longer than 2 tokens"),
     "one source": (["single.tsv"], "at least two different sources"),
+    "held-out data that is missing": (["right.yaml", "--valid", "nowhere.tsv"], "nowhere.tsv: there is no such file"),
+    "config and parallel files": (["right.yaml", "--source", "two.txt"], "a config names its own training data"),
     "two files": (["good.tsv", "one.tsv"], "give one data file"),
     "nothing": ([], "give one data file"),
 }
@@ -213,6 +252,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: s
     (tmp_path / "empty.tsv").touch()
     (tmp_path / "one.tsv").write_text("alone\n")
     (tmp_path / "single.tsv").write_text("a\tb\n")
+    (tmp_path / "right.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\n")
     (tmp_path / "two.txt").write_text("a\nb\n")
     (tmp_path / "three.txt").write_text("a\nb\nc\n")
     (tmp_path / "latin.tsv").write_bytes("a\tb\nä\tö\n".encode("latin-1"))

@@ -52,6 +52,16 @@ def test_n_best_needs_room() -> None:
         Beam(width=4, n_best=5)
 
 
+def test_a_beam_of_one_scores_as_greedy_does() -> None:
+    greedy, beam = check_search(Greedy()), check_search(Beam(width=1))
+    assert [row[0].score for row in greedy] == pytest.approx([row[0].score for row in beam])
+
+
+def test_something_is_always_drawn() -> None:
+    probabilities = torch.tensor([[0.0, 0.7, 0.3]])
+    assert draw(probabilities, torch.tensor([1.0])).tolist() == [2]
+
+
 def test_an_output_may_have_to_be_long() -> None:
     step, state, fixed = table_step(0)
     demand = Limits(START, END, longest=torch.tensor([4, 4, 4]), shortest=2, banned=(START,))

@@ -149,6 +149,49 @@ def test_the_average_of_the_last_checkpoints_predicts(data: Path, tmp_path: Path
         torch.testing.assert_close(saved[name.removeprefix("model.")], tensor)
 
 
+def test_a_stop_changes_nothing_of_the_average(data: Path, tmp_path: Path) -> None:
+    config = configure(data, average=3)
+    run(start(config, tmp_path / "straight"))
+    job = start(config, tmp_path / "stopped")
+    run(job, stop_at(job, 9))
+    run(start(config, tmp_path / "stopped"))
+    left, right = (dict(read_checkpoint(RunFolder(tmp_path / n).weights_file).tensors) for n in ("straight", "stopped"))
+    assert_same(left, right)
+
+
+def test_without_checkpoints_a_complete_run_stays_complete(data: Path, tmp_path: Path) -> None:
+    config, folder = configure(data), RunFolder(tmp_path / "run")
+    run(start(config, folder.path))
+    before = folder.weights_file.read_bytes()
+    for path in folder.checkpoints():
+        path.unlink()
+    (finished,) = run(start(config, folder.path))
+    assert (finished.update, finished.complete) == (12, True)
+    assert folder.weights_file.read_bytes() == before
+
+
+def test_patience_that_was_lost_before_a_kill_is_lost_after_it(data: Path, tmp_path: Path) -> None:
+    config = configure(data, updates=400, evaluate_every=2, patience=2, learning_rate=1e-12)
+    job = start(config, tmp_path / "run")
+    for event in job.fit.run():
+        if isinstance(event, Evaluated) and job.fit._is_patience_lost():
+            break  # killed after the look was saved
+    assert run(start(config, tmp_path / "run"))[-1].update == event.update
+
+
+def test_a_loss_that_is_no_number_is_never_the_best_for_good(data: Path, tmp_path: Path) -> None:
+    job = start(configure(data), tmp_path / "run")
+    measured = job.fit.evaluate
+    looks = []
+
+    def evaluate(model: Any) -> dict[str, float]:
+        looks.append(measured(model) | ({"valid_loss": float("nan")} if not looks else {}))
+        return looks[-1]
+
+    job.fit.evaluate = evaluate
+    assert [event.best for event in run(job) if isinstance(event, Evaluated)][:2] == [True, True]
+
+
 def test_average_by_hand() -> None:
     mean = average([{"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([3.0, 6.0])}])
     assert mean["w"].tolist() == [2.0, 4.0]

@@ -1,6 +1,6 @@
 """The command line: one file a command; nothing heavy is imported before a command runs."""
 
-import os
+import io
 import sys
 
 import typer
@@ -27,6 +27,8 @@ def main() -> None:
     """Run a command; a mistake we can explain is one line and exit code 2 (with --debug, a traceback)."""
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # as our input is, whatever the terminal says
     try:
         app()
     except Seq2SeeError as error:
@@ -34,9 +36,3 @@ def main() -> None:
             raise
         print(f"seq2see: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("seq2see: stopped.", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)

@@ -12,13 +12,24 @@ SourceOption = Annotated[Path | None, typer.Option("--source", help="One source 
 TargetOption = Annotated[Path | None, typer.Option("--target", help="The targets of --source, line by line.")]
 
 
-def name_origin(data: Path | None, source: Path | None, target: Path | None) -> Origin:
+FieldsOption = Annotated[str | None, typer.Option("--fields", help="Columns to use, as SOURCE,TARGET.")]
+
+
+def name_origin(data: Path | None, source: Path | None, target: Path | None, fields: str | None = None) -> Origin:
     """One file with both sides, or two parallel files; anything else is an error."""
     if data is not None and source is None and target is None:
-        return Origin(data.absolute())
+        return Origin(data.absolute(), fields=name_fields(fields))
     if data is None and source is not None and target is not None:
         return Origin(source.absolute(), target.absolute())
     raise DataError("give one data file, or both --source FILE and --target FILE.")
+
+
+def name_fields(fields: str | None) -> tuple[str, str] | None:
+    """The two columns that `SOURCE,TARGET` names."""
+    names = [name.strip() for name in fields.split(",")] if fields is not None else []
+    if fields is not None and (len(names) != 2 or not all(names)):
+        raise DataError(f"--fields takes two names with a comma between them; got {fields!r}.")
+    return (names[0], names[1]) if names else None
 
 
 def show_findings(findings: list[Finding], *, most: int = 12) -> None:

@@ -5,13 +5,14 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data import SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 
 
 def doctor(
     data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file, or a config .yaml.")] = None,
     source: SourceOption = None,
     target: TargetOption = None,
+    fields: FieldsOption = None,
     test: Annotated[Path | None, typer.Option(help="Held-out data in one file, to look for leakage.")] = None,
 ) -> None:
     """Find what will hurt a training: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
@@ -28,8 +29,8 @@ def doctor(
 
         splits = origins(load_config(file=data).config)
     else:
-        splits = {"train": name_origin(data, source, target)}
-        splits |= {"test": name_origin(test, None, None)} if test else {}
+        splits = {"train": name_origin(data, source, target, fields)}
+        splits |= {"test": name_origin(test, None, None, fields)} if test else {}
     diagnosis = examine(splits)
     show_findings(list(diagnosis.findings), most=1000)
     for name, pairs in diagnosis.splits.items():

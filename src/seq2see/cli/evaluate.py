@@ -1,13 +1,18 @@
 """`seq2see evaluate`: every metric of the task, each with its signature."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data import SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.core.errors import DataError
+
+if TYPE_CHECKING:
+    from seq2see.config.schema import Config
+    from seq2see.data.pairs import Finding, Origin, Pairs
 
 
 def evaluate(
@@ -15,6 +20,7 @@ def evaluate(
     data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file with references.")] = None,
     source: SourceOption = None,
     target: TargetOption = None,
+    fields: FieldsOption = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
@@ -26,15 +32,11 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
-    from seq2see.data.pairs import Origin
-    from seq2see.data.readers import read_pairs
     from seq2see.review import review
 
-    origin = name_origin(data, source, target)
+    origin = name_origin(data, source, target, fields)
     loaded = seq2see.load(run, trust=trust)
-    names = loaded.config.data.fields
-    fields = (names[0], names[1]) if names and origin.target_file is None else None
-    pairs, findings = read_pairs(Origin(origin.file, origin.target_file, fields))
+    pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     result = review(loaded, pairs, name=str(origin), beam=beam)
     if as_json:
@@ -45,4 +47,20 @@ def evaluate(
 
     from seq2see.cli.training import metric_table
 
-    Console().print(metric_table(result.metrics, f"{run} on {len(pairs):,} pairs"))
+    Console(markup=False).print(metric_table(result.metrics, f"{run} on {len(pairs):,} pairs"))
+
+
+def read_as_trained(origin: "Origin", config: "Config") -> "tuple[Pairs, list[Finding]]":
+    """Pairs by the columns the run was trained on if the file has them, else by its only two."""
+    from seq2see.data.readers import read_pairs
+
+    names = config.data.fields
+    if origin.fields is None and names and origin.target_file is None:
+        try:
+            return read_pairs(replace(origin, fields=(names[0], names[1])))
+        except DataError as error:
+            try:
+                return read_pairs(origin)
+            except DataError:
+                raise error from None
+    return read_pairs(origin)

@@ -88,6 +88,7 @@ def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
         "source": prediction.source,
         "text": prediction.text,
         "score": prediction.score,
+        "finished": prediction.finished,
         "tokens": [asdict(token) for token in prediction.tokens],
     }
     if prediction.alternatives:

@@ -1,5 +1,6 @@
 """`seq2see train`: from data or a configuration to a run."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -37,11 +38,13 @@ def train(
     from seq2see.cli.training import decide_config, run_training
     from seq2see.config.load import load_config
 
+    extra = {name: str(path.absolute()) for name, path in (("valid", valid), ("test", test)) if path is not None}
     if main is not None and main.suffix in (".yaml", ".yml"):
-        near = main.absolute().parent
-        run_training(load_config(file=main, settings=settings), folder, near=near)
+        if source is not None or target is not None:
+            raise ConfigError("a config names its own training data; give either the config or --source and --target.")
+        settings = [*(f"data.{name}={json.dumps(path)}" for name, path in extra.items()), *settings]
+        run_training(load_config(file=main, settings=settings), folder, near=main.absolute().parent)
         return
     origin = name_origin(main, source, target)
-    extra = {name: str(path.absolute()) for name, path in (("valid", valid), ("test", test)) if path is not None}
     loaded, remarks = decide_config(origin, extra, settings)
     run_training(loaded, folder, near=origin.file.parent, remarks=remarks)

@@ -1,5 +1,6 @@
 """A training as people see it: what was found and decided, a live bar, a score, and what to do next."""
 
+import shlex
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 import seq2see
 from seq2see.cli.data import show_findings
@@ -27,7 +29,7 @@ from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 
-console = Console(stderr=True, highlight=False)
+console = Console(stderr=True, highlight=False, markup=False)
 
 
 def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str]) -> tuple[Loaded, dict[str, str]]:
@@ -97,6 +99,12 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
     sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
     console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
+    if reached < 0.5:
+        console.print(
+            f"warning: the schedule never reaches more than {reached:.1%} of train.learning_rate in "
+            f"{config.train.updates:,} updates; shorten its warmup or raise the rate"
+        )
     if not again:
         console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates on this machine")
 
@@ -139,15 +147,17 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     console.print(f"\nreport:   {report}")
     if pictures:
         console.print(f"pictures: {pictures[0].parent}")
-    console.print(f'try it:   echo "{result.predictions[0].source}" | seq2see predict {out}')
-    console.print(f'look:     seq2see inspect {out} "{result.predictions[0].source}"')
+    source, run_folder = shlex.quote(result.predictions[0].source), shlex.quote(str(out))
+    console.print(f"try it:   echo {source} | seq2see predict {run_folder}")
+    if pictures:
+        console.print(f"look:     seq2see inspect {run_folder} {source}")
 
 
 def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
     for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
         right = "right" if is_match(prediction.text, reference) else f"should be {reference}"
-        console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})", markup=False)
+        console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})")
         trace = show_attention(prediction)
         if trace is not None:
             console.print(render_terminal(trace, width=console.width))
@@ -155,7 +165,7 @@ def show_examples(result: Review, count: int) -> None:
 
 def metric_table(metrics: Any, title: str) -> Table:
     """Metrics with their signatures."""
-    table = Table("metric", "value", "signature", title=title, title_justify="left")
+    table = Table("metric", "value", "signature", title=Text(title), title_justify="left")
     for metric in metrics:
         assert isinstance(metric, Metric)
         table.add_row(metric.name, f"{metric.value:.2f}", metric.signature)

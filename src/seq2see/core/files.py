@@ -25,7 +25,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     except OSError as error:
         raise Seq2SeeError(
             f"{path} cannot be written: {error.strerror or error}; what was there before is untouched; "
-            "make room or choose another folder, and run the same command again."
+            "mend that (make room, or choose another place) and run the same command again."
         ) from error
     finally:
         with suppress(OSError):

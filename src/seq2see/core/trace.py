@@ -50,6 +50,6 @@ def tracing(model: nn.Module) -> Iterator[Trace]:
         _active.reset(token)
     if not trace.names:
         raise Seq2SeeError(
-            f"{type(model).__name__} attended to nothing while it was traced: the model has no attention "
-            "(it reads only a summary of its source), so there is no map to show."
+            "this model has no attention to show: while it was looked at, it attended to nothing "
+            "(it reads only a summary of its source)."
         )

@@ -15,7 +15,7 @@ class Dropout(nn.Module):
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        self.kept = 256 - round(rate * 256)  # of 256 bytes, so many let a number through
+        self.kept = max(256 - round(rate * 256), 1)  # of 256 bytes, so many let a number through
 
     def forward(self, states: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         if not self.training or self.kept == 256:

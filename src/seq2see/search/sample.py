@@ -14,7 +14,8 @@ from seq2see.search.walk import walk
 class Sample:
     """Draw each token from the tempered distribution, cut to the top_k likeliest and to the nucleus of mass top_p.
 
-    The same source gives the same outputs whatever else is in its batch: every source draws from its own stream.
+    Every source draws from a stream that starts at the seed, so a source gives the same outputs whatever else is in
+    its batch, and equal sources give equal outputs.
     """
 
     width = 1
@@ -60,5 +61,7 @@ class Sample:
 def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
     """The token at which the running sum of the probabilities passes the chance."""
     sums = probabilities.cumsum(dim=1)
-    passed = sums > (chances * sums[:, -1]).unsqueeze(1)
+    total = sums[:, -1]
+    below = torch.minimum(chances * total, total.nextafter(torch.zeros_like(total)))  # so that something passes
+    passed = sums > below.unsqueeze(1)
     return passed.to(torch.int8).argmax(dim=1)

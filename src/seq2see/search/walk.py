@@ -37,4 +37,4 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice) 
 
 def _hypothesis(row: list[tuple[int, float]], end: int) -> Hypothesis:
     tokens, logprobs = zip(*row, strict=True)
-    return Hypothesis(tokens, logprobs, score=sum(logprobs), finished=tokens[-1] == end)
+    return Hypothesis(tokens, logprobs, score=sum(logprobs) / len(logprobs), finished=tokens[-1] == end)

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.config.schema import Config, PartSpec
+from seq2see.core.errors import TokenError
 from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.data.batch import Batch, group_by_length, pad
@@ -41,6 +42,7 @@ class Output:
     tokens: tuple[Token, ...]  # with confidences; the end mark last if it was reached
     ids: tuple[int, ...]
     source: str
+    finished: bool = True  # False: it was cut at the longest length that is tried
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class Transduction:
 
     source: Tokenizer
     target: Tokenizer
+    longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
 
     @classmethod
     def learn(cls, config: Config, pairs: Pairs) -> "Transduction":
@@ -82,6 +85,9 @@ class Transduction:
     @torch.inference_mode()
     def predict(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> list[list[Output]]:
         """Outputs for each text, best first; a blank text has a blank output."""
+        for text in texts:
+            if not isinstance(text, str):
+                raise TokenError(f"predict takes texts; got {type(text).__name__}; give a str or a list of them.")
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         rows = [row for row, text in enumerate(texts) if text.strip()]
         for row, hypotheses in self._decode(model, [texts[row] for row in rows], search):
@@ -97,7 +103,8 @@ class Transduction:
         """A hypothesis as text with tokens."""
         tokens = self.target.tokens(hypothesis.tokens)
         sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
-        return Output(self.target.decode(hypothesis.tokens), hypothesis.score, sure, hypothesis.tokens, source)
+        text = self.target.decode(hypothesis.tokens)
+        return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
 
     def _decode(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> Iterator[tuple[int, list[Hypothesis]]]:
         model.eval()
@@ -105,8 +112,9 @@ class Transduction:
         for rows in group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1)) if texts else ():
             source, mask = pad([sequences[row] for row in rows.tolist()])
             fixed, state = model.decoder.begin(model.encoder(source, mask))
-            # twice the source and a little: no output of a trained model needs more, and an untrained one stops
-            limits = Limits(START, END, longest=2 * mask.sum(dim=1) + 20, banned=(PAD, START, UNKNOWN))
+            # as long as any target of training, and for longer sources twice their length and a little
+            longest = (2 * mask.sum(dim=1) + 20).clamp(min=self.longest_target)
+            limits = Limits(START, END, longest=longest, banned=(PAD, START, UNKNOWN))
             yield from zip(rows.tolist(), search(model.decoder.step, state, fixed, limits), strict=True)
 
 

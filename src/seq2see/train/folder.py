@@ -75,18 +75,18 @@ class RunFolder:
 
     def read_task(self) -> Transduction:
         """Load the tokenizers."""
-        return Transduction(*(self._read_tokenizer(side) for side in SIDES))
+        return Transduction(self._read_tokenizer("source"), self._read_tokenizer("target"))
 
     @property
     def has_task(self) -> bool:
         """Whether both tokenizers were written."""
         return all(self._tokenizer_file(side).is_file() for side in SIDES)
 
-    def write_weights(self, tensors: Mapping[str, Tensor], config: Config, update: int) -> None:
-        """Put these weights in the place of those that predict."""
+    def write_weights(self, tensors: Mapping[str, Tensor], config: Config, facts: Mapping[str, Any]) -> None:
+        """Put these weights in the place of those that predict, with what else is worth knowing of them."""
         digests = {side: self._tokenizer_digest(side) for side in SIDES}
-        facts = {"update": update, "tokenizers": digests, "model": _shape(config)}
-        write_checkpoint(self.weights_file, Checkpoint(tensors, facts))
+        known = {**facts, "tokenizers": digests, "model": _shape(config)}
+        write_checkpoint(self.weights_file, Checkpoint(tensors, known))
 
     def read_weights(self, config: Config) -> Checkpoint:
         """The weights that predict, if configuration and tokenizers are still those they were trained with."""
@@ -108,11 +108,6 @@ class RunFolder:
     def checkpoint_file(self, update: int) -> Path:
         """Where the checkpoint of an update is kept."""
         return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
-
-    def prune(self, keep: int) -> None:
-        """Remove all but the newest checkpoints."""
-        for path in self.checkpoints()[keep:]:
-            path.unlink()
 
     def read_metrics(self) -> list[dict[str, Any]]:
         """What was measured; a last line that a crash cut short is left out."""

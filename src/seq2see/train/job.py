@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,7 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     model = task.build(config)
     _try(model)
     stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
+    task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
     valid = splits["valid"]
 
     def evaluate(model: Seq2Seq) -> dict[str, float]:

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -97,12 +98,11 @@ class Fit:
 
     def __post_init__(self) -> None:
         train = self.config.train
-        width = next(iter(self.model.parameters())).shape[-1]
         self.optimizer = optim.AdamW(
             self.model.parameters(), lr=train.learning_rate, weight_decay=train.weight_decay, fused=True
         )
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
-        self.schedule: Schedule = schedule(updates=train.updates, size=width)
+        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.decoder.output.in_features)
         self.standing = Standing()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -120,16 +120,14 @@ class Fit:
     def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
         batches = self._batches()
         faults = 0
-        while self.standing.update < self.config.train.updates:
+        while self.standing.update < self.config.train.updates and not self._is_patience_lost():
             stepped = self._update(batches)
             faults = 0 if math.isfinite(stepped.loss) else faults + 1
             if faults >= HOPELESS:
                 raise Seq2SeeError(f"the loss was not a number {HOPELESS} times in a row; lower train.learning_rate.")
             yield stepped
-            if self._is_due():
+            if self._is_look(self.standing.update):
                 yield self._look(stepped.learning_rate)
-            if self._is_patience_lost():
-                break
             if stop():
                 self._save()
                 yield Finished(self.standing.update, "stopped", complete=False)
@@ -150,6 +148,14 @@ class Fit:
         else:
             if skipped:
                 raise CheckpointError(f"no checkpoint is whole: {skipped[0]} Train again in another folder.")
+            self._respect_weights()
+
+    def _respect_weights(self) -> None:
+        """Without a checkpoint to go on from, weights of a complete training stay what they are."""
+        if self.folder.weights_file.is_file():
+            facts = read_checkpoint(self.folder.weights_file).facts
+            if facts["complete"]:  # else: killed before the first checkpoint, so begin again
+                self.standing = Standing(update=facts["update"], complete=True)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
         if checkpoint.facts["fingerprint"] != self.store.fingerprint:
@@ -205,9 +211,9 @@ class Fit:
             self.optimizer.step()
         self.optimizer.zero_grad()
 
-    def _is_due(self) -> bool:
-        train, update = self.config.train, self.standing.update
-        return update % train.evaluate_every == 0 or update == train.updates
+    def _is_look(self, update: int) -> bool:
+        """Whether the held-out data is looked at after an update."""
+        return update % self.config.train.evaluate_every == 0 or update == self.config.train.updates
 
     def _is_patience_lost(self) -> bool:
         return 0 < self.config.train.patience <= self.standing.waited
@@ -217,13 +223,14 @@ class Fit:
         metrics = self.evaluate(self.model)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
+        value = value if math.isfinite(value) else math.inf
         best = self.standing.best is None or value < self.standing.best
         self.standing = replace(
             self.standing, best=value if best else self.standing.best, waited=0 if best else self.standing.waited + 1
         )
         self.schedule.observe(metrics["valid_loss"])
         if best:
-            self.folder.write_weights(self.model.state_dict(), self.config, self.standing.update)
+            self._write_weights(self.model.state_dict(), complete=False)
         self._record.look(update=self.standing.update, learning_rate=learning_rate, metrics=metrics)
         self._save()
         return Evaluated(self.standing.update, metrics, best)
@@ -234,21 +241,30 @@ class Fit:
         facts: dict[str, Any] = {"standing": asdict(self.standing), "schedule": self.schedule.state()}
         facts["fingerprint"] = self.store.fingerprint
         write_checkpoint(self.folder.checkpoint_file(self.standing.update), Checkpoint(tensors, facts))
-        self.folder.prune(max(KEPT, self.config.train.average))
+        self._prune()
+
+    def _prune(self) -> None:
+        """Keep the newest checkpoint, and as many of those at a look as the average or a damaged one may need."""
+        _, *others = self.folder.checkpoints()
+        kept = self._at_looks()[: max(KEPT, self.config.train.average)]
+        for path in others:
+            if path not in kept:
+                path.unlink()
+
+    def _at_looks(self) -> list[Path]:
+        """The checkpoints at a look, newest first: one that was saved on stopping is not among them."""
+        return [path for path in self.folder.checkpoints() if self._is_look(int(path.stem.removeprefix("update-")))]
+
+    def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
+        facts = {"update": self.standing.update, "complete": complete, "longest_target": self.task.longest_target}
+        self.folder.write_weights(tensors, self.config, facts)
 
     def _finish(self) -> Finished:
         reason = "no better for a while" if self._is_patience_lost() else "all updates made"
         count = self.config.train.average
-        if count:
-            weights = [
-                {
-                    n.removeprefix("model."): t
-                    for n, t in read_checkpoint(path).tensors.items()
-                    if n.startswith("model.")
-                }
-                for path in self.folder.checkpoints()[:count]
-            ]
-            self.folder.write_weights(average(weights), self.config, self.standing.update)
+        last = [_strip(read_checkpoint(path).tensors, "model.") for path in self._at_looks()[:count]]
+        weights = average(last) if last else read_checkpoint(self.folder.weights_file).tensors
+        self._write_weights(weights, complete=True)
         self.standing = replace(self.standing, complete=True)
         self._save()
         return Finished(self.standing.update, reason, complete=True)
