@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# before torch is imported: threads that spin while they wait starve each other as soon as anything else runs
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# before torch is imported: threads that spin for long while they wait starve each other as soon as anything else runs
+os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 
 def __getattr__(name: str) -> Any:

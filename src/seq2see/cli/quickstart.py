@@ -10,7 +10,7 @@ QUICKSTART = {
     "preset": "bahdanau2015",
     "tokens": {"source": {"kind": "characters", "min_count": 5}},
     "model": {"encoder": {"embedding_size": 64}, "decoder": {"embedding_size": 32}},
-    "train": {"updates": 1000, "watch": "exact_match"},
+    "train": {"updates": 800, "watch": "exact_match"},
 }
 
 

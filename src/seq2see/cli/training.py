@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -26,7 +27,7 @@ from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_report
 from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, holds_run, open_folder, prepare_job
+from seq2see.train.job import Job, choose_threads, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 
 console = Console(stderr=True, highlight=False, markup=False)
@@ -77,6 +78,7 @@ def run_training(
         open_folder(job, write_config(config, heading=heading, remarks=remarks))
     if not again:
         show_findings([finding for finding in diagnosis.findings if finding.level != "note"])
+    torch.set_num_threads(choose_threads(config, job.fit.model))
     describe(job, remarks or {}, again=again)
     finished = train_visibly(job)
     if not finished.complete:

@@ -120,6 +120,7 @@ class Train(Section):
     watch: Literal["valid_loss", "exact_match", "bleu", "chrf", "cer"] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
+    threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
 

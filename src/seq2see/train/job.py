@@ -25,6 +25,8 @@ from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
 
+SMALL = 1_000_000  # parameters; below, two threads spend as much time waiting for each other as they save
+
 
 @dataclass(frozen=True)
 class Job:
@@ -86,6 +88,12 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder)
     return Job(fit, splits["train"], valid, splits.get("test"), code)
+
+
+def choose_threads(config: Config, model: Seq2Seq) -> int:
+    """As many threads as are worth their trouble; the same on every start, because sums depend on it bit by bit."""
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    return config.train.threads or (1 if parameters < SMALL else torch.get_num_threads())
 
 
 def open_folder(job: Job, config_text: str) -> None:
