@@ -41,5 +41,5 @@ def start(config: Config, out: Path) -> Job:
     again = holds_run(folder, config)
     job = prepare_job(config, folder, examine(origins(config)), near=[])
     if not again:
-        open_folder(job, yaml.safe_dump(config.model_dump(mode="json")))
+        open_folder(job, yaml.safe_dump(config.model_dump(mode="json"), explicit_end=True))
     return job

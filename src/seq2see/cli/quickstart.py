@@ -9,7 +9,10 @@ SIZES = {"train": 60_000, "valid": 2_000, "test": 2_000}
 QUICKSTART = {
     "preset": "bahdanau2015",
     "tokens": {"source": {"kind": "characters", "min_count": 5}},
-    "model": {"encoder": {"embedding_size": 64}, "decoder": {"embedding_size": 32}},
+    "model": {
+        "encoder": {"embedding_size": 64, "dropout": 0.0},
+        "decoder": {"embedding_size": 32, "dropout": 0.0},
+    },
     "train": {"updates": 800, "watch": "exact_match"},
 }
 

@@ -9,9 +9,12 @@ from seq2see.config.schema import Config
 
 
 def write_config(config: Config, *, heading: str, remarks: Mapping[str, str] | None = None) -> str:
-    """YAML with the meaning of every key behind it; `remarks` (by dotted key) say why a value was chosen."""
+    """YAML with the meaning of every key behind it; `remarks` (by dotted key) say why a value was chosen.
+
+    It ends with YAML's own mark for the end, so that a file that was cut short can be told.
+    """
     lines = [f"# {line}" if line else "#" for line in heading.splitlines()]
-    return "\n".join([*lines, "", *_section(config, "", remarks or {}, "")]) + "\n"
+    return "\n".join([*lines, "", *_section(config, "", remarks or {}, ""), "..."]) + "\n"
 
 
 def _section(section: BaseModel, indent: str, remarks: Mapping[str, str], prefix: str) -> list[str]:
