@@ -68,7 +68,7 @@ class RunFolder:
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         if not self.config_file.read_bytes().rstrip().endswith(b"..."):
             raise CheckpointError(
-                f"{self.config_file}: the file is damaged or cut short (its last line must be `...`)."
+                f"{self.config_file}: the file is cut short (its last line must be `...`)."
             )
         return load_config(file=self.config_file).config
 
