@@ -33,6 +33,7 @@ TABLE: dict[str, dict[str, str]] = {
         "cosine": "seq2see.nn.score:Cosine",
     },
     "normalise": {"softmax": "seq2see.nn.normalise:Softmax"},
+    "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
     "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},
     "reader": {
         "nothing": "seq2see.models.readers:Nothing",

@@ -14,6 +14,7 @@ from seq2see.core.shapes import Count, Rate
 from seq2see.models.readers import Reader, Reading
 from seq2see.models.starts import LayerStates
 from seq2see.nn.dropout import Dropout
+from seq2see.nn.embed import Embed
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class RnnDecoder(nn.Module):
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
-        self.embed = nn.Embedding(vocabulary, embedding_size)
+        self.embed = Embed(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
         sizes = {"size": size, "memory_size": memory_size, "embedding_size": embedding_size, "layers": layers}
         self.reader: Reader = reader(dropout=dropout, **sizes)

@@ -11,6 +11,7 @@ from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
 from seq2see.nn.cell import CellState, Direction, read_sequence
 from seq2see.nn.dropout import Dropout
+from seq2see.nn.embed import Embed
 
 
 class RnnEncoder(nn.Module):
@@ -33,7 +34,7 @@ class RnnEncoder(nn.Module):
         super().__init__()
         self.directions: tuple[Direction, ...] = ("forward", "backward") if directions == "both" else (directions,)
         self.memory_size = size * len(self.directions)
-        self.embed = nn.Embedding(vocabulary, embedding_size)
+        self.embed = Embed(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
         widths = [embedding_size] + [self.memory_size] * (layers - 1)
         self.layers = nn.ModuleList(
