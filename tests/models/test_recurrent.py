@@ -11,9 +11,9 @@ from seq2see.core.errors import ConfigError, Seq2SeeError
 from seq2see.core.registry import find, names, part
 from seq2see.core.trace import tracing
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
-from seq2see.testing import check_decoder, check_encoder
+from seq2see.testing import check_decoder, check_encoder, tiny_decoder, tiny_encoder
 
-DIRECTIONS = ("forward", "backward", "both")
+DIRECTIONS = ("forward", "backward", "both", "first")
 
 
 def readers() -> list[dict[str, Any]]:
@@ -31,6 +31,29 @@ def readers() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("directions", DIRECTIONS)
 def test_encoder_obeys_the_laws(cell: str, directions: str) -> None:
     check_encoder({"kind": "rnn", "cell": cell, "directions": directions})
+
+
+@pytest.mark.parametrize(("directions", "residual_from"), [("both", 2), ("forward", 2), ("first", 3)])
+def test_deep_encoder_with_residual_connections_obeys_the_laws(directions: str, residual_from: int) -> None:
+    deep = {"layers": 4, "residual_from": residual_from}
+    check_encoder({"kind": "rnn", "cell": "lstm", "directions": directions, **deep})
+
+
+def test_the_encoder_that_reads_nothing_obeys_the_laws() -> None:
+    check_encoder("nothing")
+
+
+@pytest.mark.parametrize("reader", ["summary", {"kind": "before", "score": "additive"}], ids=str)
+def test_a_decoder_after_the_encoder_that_reads_nothing_obeys_the_laws(reader: Any) -> None:
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": reader, "start": "summary"}, "nothing")
+
+
+@pytest.mark.parametrize("reader", ["before", "bottom", "nothing"])  # walks, walks below, runs
+def test_deep_decoder_with_residual_connections_obeys_the_laws(reader: str) -> None:
+    deep = {"layers": 4, "residual_from": 3}
+    reading = {"kind": reader, **({"score": "additive"} if reader != "nothing" else {})}
+    decoder = {"kind": "rnn", "cell": "lstm", "reader": reading, "start": "summary", **deep}
+    check_decoder(decoder, {"kind": "rnn", "cell": "lstm", "directions": "first", **deep})
 
 
 @pytest.mark.parametrize("cell", names("cell"))
@@ -159,6 +182,94 @@ def test_sutskever_hands_the_final_state_of_the_reversed_source_over() -> None:
     for layer, cell in enumerate(model.encoder.layers):
         reversed_, last = cell[0].run(reversed_, cell[0].zeros(reversed_[:, 0]))
         torch.testing.assert_close(state.cells[layer], last)
+
+
+def lstm_step(w: dict[str, np.ndarray], x: np.ndarray, h: np.ndarray, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One step of torch's LSTM in NumPy."""
+    gates = w["rnn.weight_ih_l0"] @ x + w["rnn.bias_ih_l0"] + w["rnn.weight_hh_l0"] @ h + w["rnn.bias_hh_l0"]
+    write, keep, new, show = np.split(gates, 4)
+    write, keep, show = (1 / (1 + np.exp(-gate)) for gate in (write, keep, show))
+    c = keep * c + write * np.tanh(new)
+    return show * np.tanh(c), c
+
+
+def test_gnmt_is_its_equations() -> None:
+    """Wu et al. 2016, section 3: a_i from y_{i-1} of the bottom layer (eq. 4), fed to all layers; residuals (eq. 6)."""
+    torch.manual_seed(1)
+    deep = {"cell": "lstm", "size": 3, "embedding_size": 2, "layers": 4, "residual_from": 3}
+    model = build_seq2seq(
+        encoder=part("encoder", {"kind": "rnn", "directions": "first", **deep}),
+        decoder=part(
+            "decoder", {"kind": "rnn", "reader": {"kind": "bottom", "score": "additive"}, "start": "zeros", **deep}
+        ),
+        source_vocabulary=7,
+        target_vocabulary=11,
+    ).eval()
+    target = torch.tensor([[1, 8, 5]])
+    with torch.no_grad():
+        memory = model.encoder(SOURCE, MASK)
+        logits = model.decoder(target, memory)
+    x, w = memory.states[0].numpy(), numbers(model.decoder)
+    states = [(np.zeros(3), np.zeros(3)) for _ in range(4)]
+    for position, token in enumerate(target[0].tolist()):
+        keys = x @ w["reader.attend.score.key.weight"].T + w["reader.attend.score.key.bias"]
+        s = np.tanh(w["reader.attend.score.query.weight"] @ states[0][0] + keys) @ w["reader.attend.score.vector"]
+        a = np.exp(s) / np.exp(s).sum() @ x
+        below = w["embed.weight"][token]
+        for layer in range(4):
+            cell = numbers(model.decoder.cells[layer])
+            states[layer] = lstm_step(cell, np.concatenate([below, a]), *states[layer])
+            below = states[layer][0] + (below if layer >= 2 else 0)
+        expected = w["output.weight"] @ below + w["output.bias"]
+        np.testing.assert_allclose(logits[0, position].numpy(), expected, atol=1e-5)
+
+
+def test_gnmt_encoder_is_its_equations() -> None:
+    """Wu et al. 2016, section 3.1-3.2: both directions, then forward layers; residuals from the third on (eq. 6)."""
+    torch.manual_seed(1)
+    spec = {"kind": "rnn", "cell": "lstm", "size": 3, "embedding_size": 2, "layers": 4}
+    encoder = part("encoder", {**spec, "directions": "first", "residual_from": 3})(vocabulary=7).eval()
+
+    def read(cell: Any, inputs: np.ndarray) -> np.ndarray:
+        state, outputs = (np.zeros(3), np.zeros(3)), []
+        for step in inputs:
+            state = lstm_step(numbers(cell), step, *state)
+            outputs.append(state[0])
+        return np.stack(outputs)
+
+    with torch.no_grad():
+        states = encoder(SOURCE, MASK).states[0].numpy()
+        x = encoder.embed(SOURCE)[0].numpy()
+    first, *others = encoder.layers
+    x = np.concatenate([read(first[0], x), read(first[1], x[::-1])[::-1]], axis=1)
+    for number, (cell,) in enumerate(others, start=2):
+        x = read(cell, x) + (x if number >= 3 else 0)
+    np.testing.assert_allclose(states, x, atol=1e-6)
+
+
+def test_the_layers_above_the_bottom_one_run_over_all_steps_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = {"kind": "rnn", "cell": "lstm", "layers": 3, "reader": {"kind": "bottom", "score": "dot"}, "start": "zeros"}
+    encoder = tiny_encoder({"kind": "rnn", "cell": "lstm", "directions": "forward"})
+    decoder = tiny_decoder(spec, encoder)
+    for cell in decoder.cells[1:]:
+        monkeypatch.setattr(cell, "advance", None)
+    assert decoder(TARGET, encoder(SOURCE, MASK)).shape == (1, 2, 17)
+
+
+def test_a_residual_connection_needs_equal_widths() -> None:
+    with pytest.raises(ConfigError, match="must be at least 3; got 2"):
+        tiny_encoder({"kind": "rnn", "cell": "gru", "directions": "first", "residual_from": 2})
+
+
+def test_attending_to_nothing_tells_nothing() -> None:
+    """A language model: what it is given as source changes nothing."""
+    encoder = tiny_encoder("nothing")
+    memory = encoder(SOURCE, MASK)
+    assert memory.states.shape == (1, 1, 128)
+    decoder = tiny_decoder(
+        {"kind": "rnn", "cell": "gru", "reader": {"kind": "before", "score": "additive"}, "start": "zeros"}, encoder
+    )
+    torch.testing.assert_close(decoder(TARGET, memory), decoder(TARGET, encoder(SOURCE + 1, MASK)))
 
 
 def test_carry_needs_fitting_halves() -> None:

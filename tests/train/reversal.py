@@ -32,6 +32,7 @@ def configure(data: Path, **sections: Any) -> Config:
     train = {"updates": 12, "batch_tokens": 64, "evaluate_every": 4, "evaluate_pairs": 8}
     model = sections.pop("model", SMALL)
     preset = sections.pop("preset", "bahdanau2015")
+    base |= {name: sections.pop(name) for name in ("tokens", "init") if name in sections}
     return load_config(base={**base, "preset": preset, "model": model, "train": {**train, **sections}}).config
 
 

@@ -18,6 +18,7 @@ from seq2see.cli.progress import show_progress
 from seq2see.config.decide import decide
 from seq2see.config.load import Loaded, load_config, parse_setting
 from seq2see.config.origins import origins
+from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
 from seq2see.data.doctor import examine
@@ -29,6 +30,7 @@ from seq2see.review import Review, review, show_attention, write_pictures, write
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, choose_threads, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
+from seq2see.train.pretrained import inherit_tokens, read_pretrained
 
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -40,11 +42,16 @@ def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str])
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
     decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    base, remarks = dict(decision.base), dict(decision.remarks)
+    parts = read_pretrained(read_init(early))
+    if parts:
+        base["tokens"] = inherit_tokens(base["tokens"], parts)
+        remarks["tokens"] = f"tokens as in {' and '.join(str(each.folder.path) for each in parts)}"
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)
-    loaded = load_config(base={**decision.base, "data": {"train": train, **extra}}, settings=settings)
+    loaded = load_config(base={**base, "data": {"train": train, **extra}}, settings=settings)
     changed = {setting.partition("=")[0].partition(".")[0] for setting in settings}
-    return loaded, {key: text for key, text in decision.remarks.items() if key not in changed}
+    return loaded, {key: text for key, text in remarks.items() if key not in changed}
 
 
 def read_early(settings: list[str]) -> dict[str, Any]:
@@ -58,6 +65,15 @@ def read_early(settings: list[str]) -> dict[str, Any]:
             tree = tree[name]
         early[".".join(path)] = tree
     return early
+
+
+def read_init(early: Mapping[str, Any]) -> Init:
+    """The other runs that early settings name; what is wrong with them is told when all settings are known."""
+    named = early.get("init")
+    given = dict(named) if isinstance(named, Mapping) else {}
+    given |= {part: early[f"init.{part}"] for part in ("encoder", "decoder") if f"init.{part}" in early}
+    paths = {part: str(Path(path).expanduser()) for part, path in given.items() if isinstance(path, str)}
+    return Init(encoder=paths.get("encoder"), decoder=paths.get("decoder"))
 
 
 def run_training(
@@ -101,6 +117,8 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
     sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
     console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    for sentence in job.taken:
+        console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
     if reached < 0.5:
         console.print(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -41,7 +41,7 @@ def load_config(
 ) -> Loaded:
     """Lay preset, `base`, file and key=value settings over each other, and check the result.
 
-    Paths of data are relative to the file that names them, elsewhere to the folder one is in.
+    Paths are relative to the file that names them, elsewhere to the folder one is in.
     """
     layers = [_anchor((dict(base or {}), {}), Path.cwd())]
     layers += [_anchor(read_yaml(file), file.parent)] if file is not None else []
@@ -139,18 +139,22 @@ def _is_complete(tree: Any, section: type[BaseModel]) -> bool:
 
 def _sections(section: type[BaseModel]) -> dict[str, type[Section]]:
     """The keys of a section that are sections themselves."""
-    kinds = {name: field.annotation for name, field in section.model_fields.items()}
-    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Section)}
+    kinds = [
+        (name, kind)
+        for name, field in section.model_fields.items()
+        for kind in (field.annotation, *get_args(field.annotation))  # also one that may be left out
+    ]
+    return {name: kind for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Section)}
 
 
 def _anchor(layer: Layer, folder: Path) -> Layer:
-    """Paths of data become absolute."""
+    """Paths of data and of other runs become absolute."""
     tree, written = layer
-    if not isinstance(tree.get("data"), Mapping):
-        return layer
-    splits = ("train", "valid", "test")
-    data = {key: _absolute(value, folder) if key in splits else value for key, value in tree["data"].items()}
-    return {**tree, "data": data}, written
+    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder"))):
+        if isinstance(tree.get(section), Mapping):
+            paths = {key: _absolute(value, folder) for key, value in tree[section].items() if key in keys}
+            tree = {**tree, section: {**tree[section], **paths}}
+    return tree, written
 
 
 def _absolute(value: Any, folder: Path) -> Any:

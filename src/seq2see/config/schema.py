@@ -102,6 +102,23 @@ class Model(Section):
 
     encoder: PartSpec
     decoder: PartSpec
+    share: list[Literal["embeddings", "output", "layers"]] | None = Field(
+        default=None, description="what encoder and decoder have in common: embeddings, output, layers"
+    )
+
+
+class Init(Section):
+    """Weights to start from."""
+
+    encoder: str | None = Field(default=None, description="a run folder to take encoder and source tokenizer from")
+    decoder: str | None = Field(default=None, description="a run folder to take decoder and target tokenizer from")
+    freeze: Literal["encoder", "decoder"] | None = Field(default=None, description="the part that stays as taken")
+
+    @model_validator(mode="after")
+    def _taken(self) -> "Init":
+        if self.freeze is not None and getattr(self, self.freeze) is None:
+            raise ValueError(f"must name a run for {self.freeze}, because freeze keeps it as it was taken")
+        return self
 
 
 class Train(Section):
@@ -134,5 +151,6 @@ class Config(Section):
     data: Data
     tokens: Tokens
     model: Model
+    init: Init | None = None
     train: Train = Train()
     search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam or sample")

@@ -14,4 +14,4 @@ class Memory:
     mask: Bool[Tensor, "b s"]
     summary: Float[Tensor, "b d"] | None = None  # one vector for the whole source
     # final state of a recurrent encoder, a tuple (hidden,) or (hidden, cell) for each layer: what Sutskever hands over
-    carry: tuple[tuple[Float[Tensor, "b c"], ...], ...] | None = None
+    carry: tuple[tuple[Float[Tensor, "b _"], ...], ...] | None = None

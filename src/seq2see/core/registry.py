@@ -40,6 +40,7 @@ TABLE: dict[str, dict[str, str]] = {
         "summary": "seq2see.models.readers:Summary",
         "before": "seq2see.models.readers:Before",
         "after": "seq2see.models.readers:After",
+        "bottom": "seq2see.models.readers:Bottom",
     },
     "start": {
         "zeros": "seq2see.models.starts:Zeros",
@@ -47,7 +48,10 @@ TABLE: dict[str, dict[str, str]] = {
         "summary": "seq2see.models.starts:Summary",
         "mean": "seq2see.models.starts:Mean",
     },
-    "encoder": {"rnn": "seq2see.models.encoders.rnn:RnnEncoder"},
+    "encoder": {
+        "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
+        "nothing": "seq2see.models.encoders.nothing:Nothing",
+    },
     "decoder": {"rnn": "seq2see.models.decoders.rnn:RnnDecoder"},
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",

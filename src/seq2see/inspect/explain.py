@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import torch
 
+from seq2see.core.errors import Seq2SeeError
 from seq2see.core.trace import tracing
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
@@ -20,6 +21,8 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
     tokens = torch.tensor([encoding.ids])
     with tracing(model) as trace:
         logits = model(tokens, torch.ones_like(tokens, dtype=torch.bool), torch.tensor([[START, *ids[:-1]]]))
+    if all(trace.weights(name).shape[-1] != tokens.shape[1] for name in trace.names):
+        raise Seq2SeeError("this model has no attention to show: what it attends to is not its source.")
     sure = logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
     target = task.target.tokens(ids)
     return AttentionTrace(

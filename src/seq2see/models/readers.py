@@ -35,6 +35,7 @@ class Reader(nn.Module):
 
     feeds = 0  # width of what it puts beside the cell's input
     loops = False  # whether that depends on the step before, so that training has to walk step by step
+    bottom = False  # whether it looks with the bottom layer, and every layer gets what it read
     fed_size = 0  # width of what one step leaves for the next
     features_size: int  # width of what the output layer sees
 
@@ -144,6 +145,26 @@ class Before(Attending):
         self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
     ) -> Float[Tensor, "n t o"]:
         return self.readout(torch.cat([hidden, embedded, fed], dim=-1))
+
+
+class Bottom(Attending):
+    """Wu et al. 2016 (GNMT), section 3, eq. 4: attend with the bottom layer's output of the step before.
+
+    a_i = sum_t p_t x_t, p = softmax(score(y_{i-1}, x_t)); a_i enters every layer of step i, and the output layer sees
+    the top one alone. No layer above the bottom one changes what is read, so training walks the bottom one alone.
+    """
+
+    loops = bottom = True
+
+    def __init__(self, *, size: int, memory_size: int, score: Part, normalise: Part = SOFTMAX) -> None:
+        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise)
+        self.feeds = self.fed_size = memory_size
+        self.features_size = size
+
+    def before(
+        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+    ) -> Float[Tensor, "n t _"]:
+        return self.look(hidden, reading)
 
 
 class After(Attending):

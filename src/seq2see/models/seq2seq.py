@@ -1,5 +1,6 @@
 """An encoder and a decoder, joined by a memory."""
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int
@@ -7,6 +8,7 @@ from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
+from seq2see.models.share import share as share_parameters
 
 
 @runtime_checkable
@@ -38,7 +40,11 @@ class Seq2Seq(nn.Module):
         return self.decoder(tokens, self.encoder(source, mask))
 
 
-def build_seq2seq(*, encoder: Part, decoder: Part, source_vocabulary: int, target_vocabulary: int) -> Seq2Seq:
+def build_seq2seq(
+    *, encoder: Part, decoder: Part, source_vocabulary: int, target_vocabulary: int, share: Sequence[str] = ()
+) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
     built: Any = encoder(vocabulary=source_vocabulary)
-    return Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))
+    model = Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))
+    share_parameters(model, share)
+    return model

@@ -1,6 +1,6 @@
 """Text to text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 
@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.config.schema import Config, PartSpec
-from seq2see.core.errors import TokenError
+from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.data.batch import Batch, group_by_length, pad
@@ -54,16 +54,24 @@ class Transduction:
     longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
 
     @classmethod
-    def learn(cls, config: Config, pairs: Pairs) -> "Transduction":
-        """Learn the vocabularies from the training texts."""
-        tokens = config.tokens
+    def learn(cls, config: Config, pairs: Pairs, *, known: Mapping[str, Tokenizer] | None = None) -> "Transduction":
+        """Learn the vocabularies from the training texts; a side that is `known` keeps its own."""
+        tokens, known = config.tokens, known or {}
         if tokens.joint is not None:
-            joint = _learn(tokens.joint, [*pairs.source, *pairs.target], "joint")
+            joint = next(iter(known.values()), None) or _learn(tokens.joint, [*pairs.source, *pairs.target], "joint")
             return cls(joint, joint)
-        return cls(_learn(tokens.source, pairs.source, "source"), _learn(tokens.target, pairs.target, "target"))
+        source = known.get("source") or _learn(tokens.source, pairs.source, "source")
+        return cls(source, known.get("target") or _learn(tokens.target, pairs.target, "target"))
 
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
+        share = config.model.share or ()
+        if "embeddings" in share and config.tokens.joint is None:
+            raise ConfigError(
+                "sharing the embeddings needs one vocabulary for both sides; write tokens.joint instead of "
+                "tokens.source and tokens.target.",
+                path=("model", "share"),
+            )
         with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
             torch.manual_seed(config.seed)
             return build_seq2seq(
@@ -71,6 +79,7 @@ class Transduction:
                 decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
                 source_vocabulary=len(self.source),
                 target_vocabulary=len(self.target),
+                share=share,
             )
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0) -> Loss:

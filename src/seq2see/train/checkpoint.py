@@ -28,10 +28,11 @@ class Checkpoint:
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write tensors and facts with a digest over both."""
-    tensors = {name: tensor.detach().contiguous() for name, tensor in checkpoint.tensors.items()}
+    """Write tensors and facts with a digest over both; a tensor with several names is written once."""
+    tensors, others = _tell_apart(checkpoint.tensors)
     facts = json.dumps(checkpoint.facts, ensure_ascii=False, sort_keys=True)
-    metadata = {"format": FORMAT, "facts": facts, "digest": _digest(tensors, facts)}
+    names = {"names": json.dumps(others, sort_keys=True)} if others else {}
+    metadata = {"format": FORMAT, "facts": facts, **names, "digest": _digest(tensors, facts + "".join(names.values()))}
     write_atomic(path, save(tensors, metadata))
 
 
@@ -47,17 +48,20 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(f"{path}: the file is damaged or cut short ({error}).") from None
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
-    if metadata.get("digest") != _digest(tensors, metadata.get("facts", "")):
+    if metadata.get("digest") != _digest(tensors, metadata.get("facts", "") + metadata.get("names", "")):
         raise CheckpointError(f"{path}: the file was changed or damaged since it was written (its digest differs).")
-    return Checkpoint(tensors, json.loads(metadata["facts"]))
+    others = {name: tensors[first] for name, first in json.loads(metadata.get("names", "{}")).items()}
+    return Checkpoint({**tensors, **others}, json.loads(metadata["facts"]))
 
 
 def average(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each tensor over several checkpoints."""
-    return {
+    """The mean of each tensor over several checkpoints; a tensor with several names keeps them."""
+    apart, others = _tell_apart(checkpoints[0])
+    means = {
         name: torch.stack([tensors[name].double() for tensors in checkpoints]).mean(dim=0).to(first.dtype)
-        for name, first in checkpoints[0].items()
+        for name, first in apart.items()
     }
+    return {**means, **{name: means[first] for name, first in others.items()}}
 
 
 def dump_optimizer(optimizer: optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
@@ -74,6 +78,21 @@ def restore_optimizer(optimizer: optim.Optimizer, model: nn.Module, tensors: Map
     for name, parameter in model.named_parameters():
         keys = [key.removesuffix(f".{name}") for key in tensors if key.endswith(f".{name}")]
         optimizer.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys if "." not in key}
+
+
+def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Each tensor under its first name, and for every other name of it the first one."""
+    apart: dict[str, Tensor] = {}
+    others: dict[str, str] = {}
+    firsts: dict[Any, str] = {}
+    for name, tensor in tensors.items():
+        place = (tensor.data_ptr(), tensor.shape, tensor.stride())
+        first = firsts.setdefault(place, name) if tensor.numel() else name
+        if first == name:
+            apart[name] = tensor.detach().contiguous()
+        else:
+            others[name] = first
+    return apart, others
 
 
 def _digest(tensors: Mapping[str, Tensor], facts: str) -> str:

@@ -22,8 +22,10 @@ from seq2see.data.tokenise import END, START
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.transduction import Transduction
+from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
+from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
 
 SMALL = 1_000_000  # parameters; below, two threads spend as much time waiting for each other as they save
 
@@ -37,6 +39,7 @@ class Job:
     valid: Pairs
     test: Pairs | None
     code: list[Path]  # files of the user's own that the configuration names
+    taken: list[str]  # what came from other runs
 
     def estimate(self, samples: int = 3) -> float:
         """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
@@ -76,8 +79,12 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     if "valid" not in splits:
         splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
     part("search", config.search, path=("search",))()
-    task = folder.read_task() if folder.has_task else Transduction.learn(config, splits["train"])
+    parts = read_pretrained(config.init) if _begins(folder) else []
+    known = choose_tokenizers(config, parts)
+    task = folder.read_task() if folder.has_task else Transduction.learn(config, splits["train"], known=known)
     model = task.build(config)
+    taken = take_over(model, parts)
+    freeze(model, config.init)
     _try(model)
     stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
@@ -87,7 +94,7 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
         return measure(task, model, valid, stores["valid"], config)
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder)
-    return Job(fit, splits["train"], valid, splits.get("test"), code)
+    return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
 
 
 def choose_threads(config: Config, model: Seq2Seq) -> int:
@@ -103,6 +110,14 @@ def open_folder(job: Job, config_text: str) -> None:
     folder.write_task(job.fit.task)
     for file in job.code:
         write_atomic(folder.path / "code" / file.name, file.read_bytes())
+
+
+def _begins(folder: RunFolder) -> bool:
+    """Whether a training in the folder starts from the beginning, not from what it has saved there."""
+    if not folder.has_task:
+        return True
+    weights = folder.weights_file
+    return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts["complete"])
 
 
 def _try(model: Seq2Seq) -> None:

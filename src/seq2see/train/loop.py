@@ -16,6 +16,7 @@ from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, plan_batches
 from seq2see.data.store import Store
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.models.share import table_scales
 from seq2see.tasks.transduction import Transduction
 from seq2see.train.checkpoint import (
     Checkpoint,
@@ -256,7 +257,8 @@ class Fit:
         return [path for path in self.folder.checkpoints() if self._is_look(int(path.stem.removeprefix("update-")))]
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
-        facts = {"update": self.standing.update, "complete": complete, "longest_target": self.task.longest_target}
+        facts: dict[str, Any] = {"update": self.standing.update, "complete": complete}
+        facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
         self.folder.write_weights(tensors, self.config, facts)
 
     def _finish(self) -> Finished:

@@ -1,10 +1,11 @@
 """The recurrent decoder: cells, a reader of the memory, an output layer."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -26,7 +27,10 @@ class RnnState:
 
 
 class RnnDecoder(nn.Module):
-    """Writes a target token by token; Sutskever, Cho, Bahdanau and Luong are its readers and starts."""
+    """Writes a target token by token; Sutskever, Cho, Bahdanau, Luong and Wu (GNMT) are its readers and starts.
+
+    residual_from: from this layer on, what stands below a layer is added to its output (Wu et al. 2016, eq. 6).
+    """
 
     def __init__(
         self,
@@ -39,14 +43,18 @@ class RnnDecoder(nn.Module):
         embedding_size: Count = 128,
         size: Count = 128,
         layers: Count = 1,
+        residual_from: Annotated[int, Ge(2)] | None = None,
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
+        self.residual_from = residual_from
         self.embed = Embed(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
         sizes = {"size": size, "memory_size": memory_size, "embedding_size": embedding_size, "layers": layers}
         self.reader: Reader = reader(dropout=dropout, **sizes)
-        widths = [embedding_size + self.reader.feeds] + [size] * (layers - 1)
+        above = size + self.reader.feeds if self.reader.bottom else size
+        widths = [embedding_size + self.reader.feeds] + [above] * (layers - 1)
+        self.looped = 1 if self.reader.bottom else layers  # layers that have to be walked if the reader loops
         self.cells: Any = nn.ModuleList(cell(input_size=width, size=size) for width in widths)
         self.start = start(parts=self.cells[0].parts, **sizes)
         self.output = nn.Linear(self.reader.features_size, vocabulary)
@@ -62,7 +70,7 @@ class RnnDecoder(nn.Module):
         """Logits of the next token after one more token."""
         embedded = self.dropout(self.embed(tokens))
         projected = self.cells[0].project(embedded)
-        hidden, beside, state = self._advance(projected, self._columns(), state, reading)
+        hidden, beside, state = self._advance(projected, self._columns(), state, reading, len(self.cells))
         features = self.reader.features(hidden.unsqueeze(1), embedded.unsqueeze(1), beside.unsqueeze(1))
         return self.output(features[:, 0]), state
 
@@ -78,35 +86,46 @@ class RnnDecoder(nn.Module):
         """Logits of the next token after each token."""
         return self.output(self.features(tokens, memory))
 
+    def own_layers(self) -> list[list[Any]]:
+        """The cells that an encoder may share, layer by layer."""
+        return [[cell] for cell in self.cells]
+
     def _columns(self) -> Float[Tensor, "g f"] | None:
         """The weights of the first cell for what the reader puts beside its input."""
         return self.cells[0].columns(self.reader.feeds) if self.reader.feeds else None
 
     def _advance(
-        self, projected: Float[Tensor, "n g"], columns: Float[Tensor, "g f"] | None, state: RnnState, reading: Reading
+        self,
+        projected: Float[Tensor, "n g"],
+        columns: Float[Tensor, "g f"] | None,
+        state: RnnState,
+        reading: Reading,
+        layers: int,
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n _"], RnnState]:
-        """One step of cells and reader: the top hidden state, what the reader left, and the state after it."""
-        top = state.cells[-1][0].unsqueeze(1)
-        beside = self.reader.before(top, state.fed.unsqueeze(1), reading)
+        """One step of the lowest layers and the reader: hidden state, what the reader left, and the state after it."""
+        looking = state.cells[0 if self.reader.bottom else -1][0].unsqueeze(1)
+        beside = self.reader.before(looking, state.fed.unsqueeze(1), reading)
         if columns is not None:
             projected = projected + F.linear(beside[:, 0], columns)
         cells = [self.cells[0].advance(projected, state.cells[0])]
-        for cell, below in zip(self.cells[1:], state.cells[1:], strict=True):
-            cells.append(cell.advance(cell.project(self.dropout(cells[-1][0])), below))
-        hidden = cells[-1][0]
+        hidden = cells[0][0]
+        for number in range(1, layers):
+            inputs = self.cells[number].project(self._enter(number, hidden, beside[:, 0]))
+            cells.append(self.cells[number].advance(inputs, state.cells[number]))
+            hidden = self._leave(number, hidden, cells[-1][0])
         fed = self.reader.after(hidden.unsqueeze(1), beside, reading)[:, 0]
-        return hidden, fed, RnnState(cells=tuple(cells), fed=fed)
+        return hidden, fed, RnnState(cells=(*cells, *state.cells[layers:]), fed=fed)
 
     def _walk(
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
-        """Step by step; what does not depend on the step before is computed for all steps first."""
-        steps, columns = [], self._columns()
+        """Step by step; what does not depend on the step before is computed for all steps first, or afterwards."""
+        steps, columns, after = [], self._columns(), state
         for projected in self.cells[0].project(embedded).unbind(dim=1):
-            hidden, fed, state = self._advance(projected, columns, state, reading)
+            hidden, fed, after = self._advance(projected, columns, after, reading, self.looped)
             steps.append((hidden, fed))
-        hiddens, feds = zip(*steps, strict=True)
-        return torch.stack(hiddens, dim=1), torch.stack(feds, dim=1)
+        hiddens, feds = (torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))
+        return self._rise(hiddens, feds, state, first=self.looped), feds
 
     def _run(
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
@@ -114,7 +133,24 @@ class RnnDecoder(nn.Module):
         """All steps at once: nothing that is read goes back into the cells."""
         length = embedded.shape[1]
         beside = self.reader.before(embedded, state.fed.unsqueeze(1).expand(-1, length, -1), reading)
-        hidden = torch.cat([embedded, beside], dim=-1) if self.reader.feeds else embedded
-        for number, (cell, start) in enumerate(zip(self.cells, state.cells, strict=True)):
-            hidden, _ = cell.run(self.dropout(hidden) if number else hidden, start)
+        hidden = self._rise(embedded, beside, state, first=0)
         return hidden, self.reader.after(hidden, beside, reading)
+
+    def _rise(
+        self, hidden: Float[Tensor, "b t _"], beside: Float[Tensor, "b t _"], state: RnnState, *, first: int
+    ) -> Float[Tensor, "b t _"]:
+        """Run the layers from `first` on, each over all steps at once."""
+        for number in range(first, len(self.cells)):
+            above, _ = self.cells[number].run(self._enter(number, hidden, beside), state.cells[number])
+            hidden = self._leave(number, hidden, above)
+        return hidden
+
+    def _enter(self, number: int, below: Float[Tensor, "*n _"], beside: Float[Tensor, "*n _"]) -> Float[Tensor, "*n _"]:
+        """The input of a layer: what stands below it, and beside that what was read, if it enters this layer."""
+        below = self.dropout(below) if number else below
+        reads = self.reader.feeds and (number == 0 or self.reader.bottom)
+        return torch.cat([below, beside], dim=-1) if reads else below
+
+    def _leave(self, number: int, below: Float[Tensor, "*n _"], above: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
+        """The output of a layer, with what stands below it if there is a residual connection."""
+        return below + above if self.residual_from and number + 1 >= self.residual_from else above
