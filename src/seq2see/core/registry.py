@@ -47,8 +47,14 @@ TABLE: dict[str, dict[str, str]] = {
         "summary": "seq2see.models.starts:Summary",
         "mean": "seq2see.models.starts:Mean",
     },
-    "encoder": {"rnn": "seq2see.models.encoders.rnn:RnnEncoder"},
-    "decoder": {"rnn": "seq2see.models.decoders.rnn:RnnDecoder"},
+    "encoder": {
+        "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
+        "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
+    },
+    "decoder": {
+        "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
+        "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
+    },
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",
         "words": "seq2see.data.tokenise:Words",

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -30,8 +31,10 @@ class Trace:
         return tuple(self._pieces)
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """All weights of one Attend, joined over time."""
-        return torch.cat(self._pieces[name], dim=2)
+        """All weights of one Attend, joined over time; keys that came later weigh nothing before."""
+        pieces = self._pieces[name]
+        keys = max(piece.shape[3] for piece in pieces)
+        return torch.cat([F.pad(piece, (0, keys - piece.shape[3])) for piece in pieces], dim=2)
 
 
 def active_trace() -> Trace | None:
