@@ -20,10 +20,18 @@ class Trace:
     def __init__(self, model: nn.Module) -> None:
         self._names = {module: name or type(module).__name__ for name, module in model.named_modules()}
         self._pieces: dict[str, list[Tensor]] = {}
+        self._causal: set[str] = set()
 
-    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"]) -> None:
+    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False) -> None:
         """Keep the weights of one call; a decoder that steps calls once for each step."""
-        self._pieces.setdefault(self._names.get(module, type(module).__name__), []).append(weights)
+        name = self._names.get(module, type(module).__name__)
+        self._pieces.setdefault(name, []).append(weights)
+        if causal:
+            self._causal.add(name)
+
+    def is_causal(self, name: str) -> bool:
+        """Whether an Attend looked back at the positions before each query."""
+        return name in self._causal
 
     @property
     def names(self) -> tuple[str, ...]:

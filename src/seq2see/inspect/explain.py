@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from seq2see.core.trace import tracing
+from seq2see.core.trace import Trace, tracing
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.models.seq2seq import Seq2Seq
@@ -27,5 +27,13 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         target=task.target.decode(ids),
         source_tokens=encoding.tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
-        maps=tuple(AttentionMap(name, trace.weights(name)[0].float().numpy()) for name in trace.names),
+        maps=tuple(_read_map(trace, name) for name in trace.names),
     )
+
+
+def _read_map(trace: Trace, name: str) -> AttentionMap:
+    """One map with what stands on its sides: an encoder looks at its source, and who looks back at what it has read."""
+    weights = trace.weights(name)[0].float().numpy()
+    if name.startswith("encoder."):
+        return AttentionMap(name, weights, queries="source", keys="source")
+    return AttentionMap(name, weights, keys="inputs" if trace.is_causal(name) else "source")

@@ -39,7 +39,7 @@ class Attend(nn.Module):
         scores: Tensor = self.score(query, keys)
         weights: Tensor = self.normalise(scores, _complete(mask, scores, causal), query)
         if trace is not None:
-            trace.record(self, weights)
+            trace.record(self, weights, causal=causal)
         return weights @ values
 
 
