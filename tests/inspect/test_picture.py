@@ -101,5 +101,5 @@ def test_each_side_of_a_map_has_its_own_tokens() -> None:
         "encoder.own, head 2",
     ]
     assert len(list_panels(trace, name="all")) == 3
-    with pytest.raises(Seq2SeeError, match="no map 'decoder.crosss'; did you mean 'decoder.cross'"):
+    with pytest.raises(Seq2SeeError, match=r"no map 'decoder\.crosss'; did you mean 'decoder\.cross'"):
         list_panels(trace, name="decoder.crosss")

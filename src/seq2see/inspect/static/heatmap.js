@@ -46,7 +46,7 @@ function showMap(view) {
   light(view, view.here);
 }
 
-const SIDES = { source: "Source", target: "Target", inputs: "Target so far" };
+const SIDES = { source: "Source", target: "Target", inputs: "So far" };
 
 function drawSide(trace, side, place) {
   const start = { text: settings.start, start: 0, end: 0 };
