@@ -20,7 +20,7 @@ def test_a_decision_is_a_configuration(count: int, text: str) -> None:
 
 def test_short_texts_are_cut_into_characters_and_sentences_into_subwords() -> None:
     assert decide(["3 May 1979"], ["1979-05-03"]).base["tokens"]["source"] == {"kind": "characters"}
-    assert decide([SENTENCE], ["kurz"]).base["tokens"]["target"]["kind"] == "bpe"
+    assert decide([SENTENCE], ["kurz"]).base["tokens"]["joint"]["kind"] == "bpe"
 
 
 def test_a_few_long_texts_decide_nothing() -> None:
@@ -34,9 +34,28 @@ def test_more_pairs_have_a_larger_model_and_more_training() -> None:
     assert few["train"]["batch_tokens"] <= many["train"]["batch_tokens"]
 
 
+SIZES = ("size", "embedding_size", "dropout")
+
+
 @pytest.mark.parametrize("preset", preset_names())
-def test_a_preset_that_was_asked_for_keeps_its_sizes(preset: str) -> None:
-    decision = decide(["a"], ["b"], preset=preset)
+@pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
+def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
+    decision = decide([text] * 20_000, [text] * 20_000, preset=preset)
     config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
-    assert config.model.model_dump(exclude_none=True) == read_preset(preset)[0]["model"]
-    assert "model" not in decision.remarks
+    written = read_preset(preset)[0]["model"]
+    for half in ("encoder", "decoder"):
+        mine, its = getattr(config.model, half), written[half]
+        assert {k: v for k, v in mine.items() if k not in SIZES} == {k: v for k, v in its.items() if k not in SIZES}
+    assert config.model.share == written.get("share")
+
+
+def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
+    assert "model" not in decide(["a"], ["b"], preset="luong2015").base
+    assert decide([SENTENCE], ["kurz"], preset="transformer-tiny").base == {"preset": "transformer-tiny"}
+    larger = decide([SENTENCE] * 20_000, ["kurz"] * 20_000, preset="luong2015").base["model"]["decoder"]
+    assert larger == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+
+
+def test_a_joint_preset_stays_joint_for_short_texts() -> None:
+    base = decide(["a"], ["b"], preset="transformer-tiny").base
+    assert base["tokens"] == {"joint": {"kind": "characters"}}

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.token import Token
 from seq2see.inspect import font
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
+from seq2see.inspect.panel import list_panels
 from seq2see.inspect.picture import LARGEST, draw_heatmap, save_picture
 
 SCRIPTS = {
@@ -79,3 +81,25 @@ def test_a_map_of_another_shape_is_refused(hand_trace: AttentionTrace) -> None:
     wrong = AttentionMap("self", np.zeros((1, 3, 2), dtype=np.float32))
     with pytest.raises(Seq2SeeError, match="must have 2 target x 2 source positions, but has 3 target x 2"):
         draw_heatmap(replace(hand_trace, maps=(wrong,)))
+
+
+def test_each_side_of_a_map_has_its_own_tokens() -> None:
+    tokens = {side: tuple(Token(letter, 0, 1) for letter in letters) for side, letters in (("s", "abc"), ("t", "de"))}
+    maps = (
+        AttentionMap("encoder.own", np.full((2, 3, 3), 1 / 3, dtype=np.float32), queries="source", keys="source"),
+        AttentionMap("decoder.own", np.eye(2, dtype=np.float32)[None], keys="inputs"),
+        AttentionMap("decoder.cross", np.full((2, 2, 3), 1 / 3, dtype=np.float32)),
+    )
+    trace = AttentionTrace("abc", "de", tokens["s"], tokens["t"], maps)
+    (cross,) = list_panels(trace)
+    assert (cross.title, len(cross.rows), len(cross.columns)) == ("decoder.cross, mean of 2 heads", 2, 3)
+    (own,) = list_panels(trace, name="decoder.own")
+    assert [token.text for token in own.columns] == ["<s>", "d"]
+    assert [token.text for token in own.rows] == ["d", "e"]
+    assert [panel.title for panel in list_panels(trace, name="encoder", heads=True)] == [
+        "encoder.own, head 1",
+        "encoder.own, head 2",
+    ]
+    assert len(list_panels(trace, name="all")) == 3
+    with pytest.raises(Seq2SeeError, match=r"no map 'decoder\.crosss'; did you mean 'decoder\.cross'"):
+        list_panels(trace, name="decoder.crosss")

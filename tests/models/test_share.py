@@ -85,6 +85,14 @@ def test_layers_are_shared_where_they_fit() -> None:
     assert {name.split(".")[2] for name in shared_names(build(["layers"], decoder=fed))} == {"1", "2"}
 
 
+def test_a_transformer_shares_self_attention_and_feed_forward() -> None:
+    sizes = {"kind": "transformer", "size": 6, "inner_size": 10, "heads": 2, "layers": 2}
+    names = shared_names(build(["layers", "output", "embeddings"], sizes, {**sizes, "layers": 3}))
+    shared = {".".join(name.split(".")[:4]) for name in names if name.startswith("decoder.layers")}
+    assert shared == {f"decoder.layers.{layer}.{module}" for layer in (0, 1) for module in ("own", "feed")}
+    assert {"decoder.embed.weight", "decoder.output.weight"} <= names
+
+
 def test_of_both_directions_the_first_is_shared() -> None:
     model = build(["layers"], {**LSTM, "directions": "both", "layers": 1})
     names = shared_names(model)

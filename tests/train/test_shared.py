@@ -72,7 +72,7 @@ def test_shared_tensors_are_stored_once_and_loaded_as_one(data: Path, tmp_path: 
 
 def test_a_changed_share_is_refused(data: Path, tmp_path: Path) -> None:
     run(start(shared(data), tmp_path / "run"))
-    with pytest.raises(ConfigError, match="model.share"):
+    with pytest.raises(ConfigError, match=r"model.share"):
         start(shared(data, ["output"]), tmp_path / "run")
 
 

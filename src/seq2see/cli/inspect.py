@@ -15,13 +15,18 @@ def inspect(
         Path | None, typer.Option("-o", "--out", help="A .html, .png, .svg or .json file; else the terminal.")
     ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--map", help="Maps whose name has this in it, or all; else those to the source.")
+    ] = None,
+    heads: Annotated[bool, typer.Option("--heads", help="Head by head instead of their mean.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
     """Predict one input and show the attention behind every token of the output.
 
     \b
-    Example:
+    Examples:
       seq2see inspect runs/quickstart "3rd of May 1979" -o look.html
+      seq2see inspect runs/en-de "A dog runs." --map decoder.layers.1.cross --heads -o heads.png
     """
     kinds = (".html", ".png", ".svg", ".json")
     if out is not None and out.suffix not in kinds:
@@ -39,7 +44,7 @@ def inspect(
         from rich.console import Console
 
         Console(highlight=False).print(
-            f"{text!r} -> {prediction.text!r}", render_terminal(trace), sep="\n", markup=False
+            f"{text!r} -> {prediction.text!r}", render_terminal(trace, name=name, heads=heads), sep="\n", markup=False
         )
         return
     if out.suffix == ".html":
@@ -47,5 +52,5 @@ def inspect(
     elif out.suffix == ".json":
         write_atomic(out, trace.to_json())
     else:
-        save_picture(trace, out)
+        save_picture(trace, out, name=name, heads=heads)
     typer.echo(f"{text!r} -> {prediction.text!r}; wrote {out}")

@@ -16,7 +16,7 @@ import seq2see
 from seq2see.cli.data import show_findings
 from seq2see.cli.progress import show_progress
 from seq2see.config.decide import decide
-from seq2see.config.load import Loaded, load_config, parse_setting
+from seq2see.config.load import Loaded, load_config, parse_setting, read_preset
 from seq2see.config.origins import origins
 from seq2see.config.schema import Init
 from seq2see.config.write import write_config
@@ -45,7 +45,7 @@ def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str])
     base, remarks = dict(decision.base), dict(decision.remarks)
     parts = read_pretrained(read_init(early))
     if parts:
-        base["tokens"] = inherit_tokens(base["tokens"], parts)
+        base["tokens"] = inherit_tokens(base.get("tokens") or read_preset(base["preset"])[0]["tokens"], parts)
         remarks["tokens"] = f"tokens as in {' and '.join(str(each.folder.path) for each in parts)}"
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)

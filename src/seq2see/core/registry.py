@@ -50,9 +50,13 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "encoder": {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
+        "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
     },
-    "decoder": {"rnn": "seq2see.models.decoders.rnn:RnnDecoder"},
+    "decoder": {
+        "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
+        "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
+    },
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",
         "words": "seq2see.data.tokenise:Words",

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -19,10 +20,18 @@ class Trace:
     def __init__(self, model: nn.Module) -> None:
         self._names = {module: name or type(module).__name__ for name, module in model.named_modules()}
         self._pieces: dict[str, list[Tensor]] = {}
+        self._causal: set[str] = set()
 
-    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"]) -> None:
+    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False) -> None:
         """Keep the weights of one call; a decoder that steps calls once for each step."""
-        self._pieces.setdefault(self._names.get(module, type(module).__name__), []).append(weights)
+        name = self._names.get(module, type(module).__name__)
+        self._pieces.setdefault(name, []).append(weights)
+        if causal:
+            self._causal.add(name)
+
+    def is_causal(self, name: str) -> bool:
+        """Whether an Attend looked back at the positions before each query."""
+        return name in self._causal
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -30,8 +39,10 @@ class Trace:
         return tuple(self._pieces)
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """All weights of one Attend, joined over time."""
-        return torch.cat(self._pieces[name], dim=2)
+        """All weights of one Attend, joined over time; keys that came later weigh nothing before."""
+        pieces = self._pieces[name]
+        keys = max(piece.shape[3] for piece in pieces)
+        return torch.cat([F.pad(piece, (0, keys - piece.shape[3])) for piece in pieces], dim=2)
 
 
 def active_trace() -> Trace | None:

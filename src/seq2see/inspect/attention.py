@@ -2,23 +2,36 @@
 
 import json
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from jaxtyping import Float32
 
+from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
+from seq2see.data.tokenise import MARKS, START
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last
+Side = Literal["source", "target", "inputs"]
+
+
 @dataclass(frozen=True)
 class AttentionMap:
-    """The weights one `Attend` of the model used: for each head, target position and source position."""
+    """The weights one `Attend` of the model used: for each head, query and key."""
 
     name: str  # the path of the Attend inside the model, such as decoder.reader.attend
     weights: Float32[np.ndarray, "h t s"]
+    queries: Side = "target"
+    keys: Side = "source"
+
+    @property
+    def aligns(self) -> bool:
+        """Whether it looks from the target at the source."""
+        return (self.queries, self.keys) == ("target", "source")
 
 
 @dataclass(frozen=True)
@@ -33,8 +46,17 @@ class AttentionTrace:
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
-        """The weights of the last map, averaged over its heads."""
-        return np.asarray(self.maps[-1].weights.mean(axis=0), dtype=np.float32)
+        """The weights of the last map between target and source, averaged over its heads."""
+        aligning = [each for each in self.maps if each.aligns]
+        if not aligning:
+            raise Seq2SeeError("this model has no attention from target to source; see its other maps.")
+        return np.asarray(aligning[-1].weights.mean(axis=0), dtype=np.float32)
+
+    def tokens(self, side: Side) -> tuple[Token, ...]:
+        """The tokens of one side of a map."""
+        if side == "inputs":
+            return (Token(MARKS[START], 0, 0), *self.target_tokens[:-1])
+        return self.source_tokens if side == "source" else self.target_tokens
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of every view and of the JSON file; weights keep full float32 precision."""
@@ -43,7 +65,7 @@ class AttentionTrace:
             "target": self.target,
             "source_tokens": [asdict(token) for token in self.source_tokens],
             "target_tokens": [asdict(token) for token in self.target_tokens],
-            "maps": [{"name": m.name, "weights": m.weights.tolist()} for m in self.maps],
+            "maps": [{**vars(m), "weights": m.weights.tolist()} for m in self.maps],
         }
 
     def to_json(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from seq2see.core.errors import Seq2SeeError
-from seq2see.core.trace import tracing
+from seq2see.core.trace import Trace, tracing
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.models.seq2seq import Seq2Seq
@@ -21,8 +21,11 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
     tokens = torch.tensor([encoding.ids])
     with tracing(model) as trace:
         logits = model(tokens, torch.ones_like(tokens, dtype=torch.bool), torch.tensor([[START, *ids[:-1]]]))
-    if all(trace.weights(name).shape[-1] != tokens.shape[1] for name in trace.names):
-        raise Seq2SeeError("this model has no attention to show: what it attends to is not its source.")
+    maps = [_read_map(trace, name) for name in trace.names]
+    # an encoder that reads nothing leaves a memory that stands for no token
+    shown = [each for each in maps if each.keys != "source" or each.weights.shape[2] == len(encoding.ids)]
+    if not shown:
+        raise Seq2SeeError("this model has no attention to show: its memory does not stand for tokens of the source.")
     sure = logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
     target = task.target.tokens(ids)
     return AttentionTrace(
@@ -30,5 +33,13 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         target=task.target.decode(ids),
         source_tokens=encoding.tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
-        maps=tuple(AttentionMap(name, trace.weights(name)[0].float().numpy()) for name in trace.names),
+        maps=tuple(shown),
     )
+
+
+def _read_map(trace: Trace, name: str) -> AttentionMap:
+    """One map with what stands on its sides: an encoder looks at its source, and who looks back at what it has read."""
+    weights = trace.weights(name)[0].float().numpy()
+    if name.startswith("encoder."):
+        return AttentionMap(name, weights, queries="source", keys="source")
+    return AttentionMap(name, weights, keys="inputs" if trace.is_causal(name) else "source")

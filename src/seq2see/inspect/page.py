@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2see.core.files import write_atomic
+from seq2see.data import tokenise
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import DARK, LIGHT
 from seq2see.inspect.label import EMPTY, MARKS
@@ -23,6 +24,7 @@ SETTINGS = {
     "dark": DARK,
     "marks": MARKS,
     "empty": EMPTY,
+    "start": tokenise.MARKS[tokenise.START],
     "no_attention": NO_ATTENTION,
     "no_tokens": NO_TOKENS,
 }

@@ -13,6 +13,7 @@ from matplotlib.text import Text
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
+from seq2see.data.tokenise import MARKS, START
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
@@ -26,18 +27,18 @@ MUTED = "#5b6675"
 SCALE = Normalize(0.0, 1.0)  # always the whole range: stretching it would make weak attention look strong
 
 
-def draw_heatmap(trace: AttentionTrace) -> Figure:
-    """Draw each map of the trace as one panel, source along the top and target down the side."""
+def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool = False) -> Figure:
+    """Draw maps of the trace, or their heads: keys (the source) along the top, queries (the target) down the side."""
     nothing = explain_nothing(trace)
     if nothing:
         return _draw_sentence(nothing)
-    panels, fonts = list_panels(trace), _choose_fonts(trace)
-    columns = math.ceil(math.sqrt(len(panels)))
-    cell = _measure_cell(trace, panels=len(panels))
-    figure = Figure(figsize=_measure_figure(trace, panels=len(panels), cell=cell, fonts=fonts), layout="compressed")
+    panels, fonts = list_panels(trace, name=name, heads=heads), _choose_fonts(trace)
+    columns = len(trace.maps[0].weights) if heads else math.ceil(math.sqrt(len(panels)))  # heads of a map in one row
+    cell = _measure_cell(panels, columns=columns)
+    figure = Figure(figsize=_measure_figure(panels, columns=columns, cell=cell, fonts=fonts), layout="compressed")
     grid = figure.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
     for axes, panel in zip(grid, panels, strict=False):
-        _draw_panel(axes, panel, trace=trace, fonts=fonts, size=min(11.0, cell * 36))
+        _draw_panel(axes, panel, fonts=fonts, size=min(11.0, cell * 36))
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     _draw_scale(figure, list(grid))
@@ -45,8 +46,8 @@ def draw_heatmap(trace: AttentionTrace) -> Figure:
     return figure
 
 
-def save_picture(trace: AttentionTrace, path: Path | str) -> Path:
-    """Draw the trace into a .png or .svg file."""
+def save_picture(trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False) -> Path:
+    """Draw the trace, its maps of a name, or their heads into a .png or .svg file."""
     path = Path(path)
     kind = path.suffix.lower().lstrip(".")
     if kind not in ("png", "svg"):
@@ -54,7 +55,9 @@ def save_picture(trace: AttentionTrace, path: Path | str) -> Path:
     buffer = io.BytesIO()
     # without a date the same trace gives the same file
     metadata = {"Date": None} if kind == "svg" else None
-    draw_heatmap(trace).savefig(buffer, format=kind, dpi=160, metadata=metadata, facecolor="white")
+    draw_heatmap(trace, name=name, heads=heads).savefig(
+        buffer, format=kind, dpi=160, metadata=metadata, facecolor="white"
+    )
     write_atomic(path, buffer.getvalue())
     return path
 
@@ -69,24 +72,23 @@ def _choose_fonts(trace: AttentionTrace) -> Fonts:
     tokens = (*trace.source_tokens, *trace.target_tokens)
     base = "DejaVu Sans Mono" if are_characters(tokens) else "DejaVu Sans"
     text = "".join(show_text(token.text) for token in tokens) + "".join(each.name for each in trace.maps)
-    return choose_fonts(text + "…", base=base)
+    return choose_fonts(text + MARKS[START] + "…", base=base)
 
 
-def _measure_cell(trace: AttentionTrace, *, panels: int) -> float:
+def _measure_cell(panels: list[Panel], *, columns: int) -> float:
     """The side of one cell in inches, smaller when there are many tokens."""
-    tokens = (*trace.source_tokens, *trace.target_tokens)
+    tokens = (*panels[0].rows, *panels[0].columns)
     wanted = 0.27 if are_characters(tokens) else 0.33
-    longest = max(len(trace.source_tokens), len(trace.target_tokens)) * math.ceil(math.sqrt(panels))
-    return min(wanted, LARGEST / longest)
+    most = max(max(len(panel.rows), len(panel.columns)) for panel in panels)
+    return min(wanted, LARGEST / (most * max(columns, math.ceil(len(panels) / columns))))
 
 
-def _measure_figure(trace: AttentionTrace, *, panels: int, cell: float, fonts: Fonts) -> tuple[float, float]:
-    columns = math.ceil(math.sqrt(panels))
-    rows = math.ceil(panels / columns)
-    left = _measure_labels(trace.target_tokens, fonts=fonts, cell=cell)
-    top = _measure_labels(trace.source_tokens, fonts=fonts, cell=cell)
-    width = columns * (len(trace.source_tokens) * cell + left + 0.7) + 1.0
-    height = rows * (len(trace.target_tokens) * cell + top + 0.6) + 0.4
+def _measure_figure(panels: list[Panel], *, columns: int, cell: float, fonts: Fonts) -> tuple[float, float]:
+    rows = math.ceil(len(panels) / columns)
+    left = max(_measure_labels(panel.rows, fonts=fonts, cell=cell) for panel in panels)
+    top = max(_measure_labels(panel.columns, fonts=fonts, cell=cell) for panel in panels)
+    width = columns * (max(len(panel.columns) for panel in panels) * cell + left + 0.7) + 1.0
+    height = rows * (max(len(panel.rows) for panel in panels) * cell + top + 0.6) + 0.4
     return max(width, 3.6), max(height, 2.4)
 
 
@@ -101,7 +103,7 @@ def _shrink(label: str, fonts: Fonts) -> float:
     return 0.6 if fonts.missing and "U+" in label else 1.0
 
 
-def _draw_panel(axes: Axes, panel: Panel, *, trace: AttentionTrace, fonts: Fonts, size: float) -> None:
+def _draw_panel(axes: Axes, panel: Panel, *, fonts: Fonts, size: float) -> None:
     axes.pcolormesh(panel.weights, cmap=_make_colours(), norm=SCALE, edgecolors="white", linewidth=0.6)
     axes.set_aspect("equal")
     axes.invert_yaxis()
@@ -109,15 +111,15 @@ def _draw_panel(axes: Axes, panel: Panel, *, trace: AttentionTrace, fonts: Fonts
     axes.set_title(fonts.spell(panel.title), family=fonts.families, fontsize=10, color=MUTED, parse_math=False)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
-    _label_source(axes, trace.source_tokens, fonts=fonts, size=size)
-    _label_target(axes, trace.target_tokens, fonts=fonts, size=size)
+    _label_columns(axes, panel.columns, fonts=fonts, size=size)
+    _label_rows(axes, panel.rows, fonts=fonts, size=size)
 
 
 def _make_colours() -> Colormap:
     return LinearSegmentedColormap.from_list("seq2see", LIGHT, N=256).with_extremes(bad="#e8e4dc")
 
 
-def _label_source(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
+def _label_columns(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
     labels = _make_labels(tokens, fonts=fonts, size=size)
     axes.set_xticks([column + 0.5 for column in range(len(labels))], labels)
     upright = are_characters(tokens)
@@ -128,7 +130,7 @@ def _label_source(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: 
             text.set_verticalalignment("center" if upright else "bottom")
 
 
-def _label_target(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
+def _label_rows(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> None:
     labels = _make_labels(tokens, fonts=fonts, size=size)
     axes.set_yticks([row + 0.5 for row in range(len(labels))], labels)
     confident = any(token.confidence is not None for token in tokens)

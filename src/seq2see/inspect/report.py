@@ -87,6 +87,6 @@ def _pack_trace(trace: AttentionTrace) -> dict[str, Any]:
         return trace.to_dict()
     means = [each.weights.mean(axis=0, keepdims=True) for each in maps]
     packed = zip(maps, means, strict=True)
-    kept = [{"name": m.name, "weights": mean.tolist(), "averaged": m.weights.shape[0]} for m, mean in packed]
+    kept = [{**vars(m), "weights": mean.tolist(), "averaged": m.weights.shape[0]} for m, mean in packed]
     # the rest of the payload without spelling out the weights that are left out
     return {**replace(trace, maps=()).to_dict(), "maps": kept}

@@ -19,27 +19,46 @@ HEADER = 12  # letters of a source token, written downwards
 LABEL = 18  # cells of a target token
 
 
-def render_terminal(trace: AttentionTrace, *, width: int | None = None) -> Text:
-    """The maps of the trace, target tokens as rows and source tokens as columns, in bands of at most `width`."""
+def render_terminal(
+    trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+) -> Text:
+    """Queries (the target) as rows and keys (the source) as columns, in bands of at most `width`.
+
+    Without a name: the last map between target and source, and a word on the others.
+    """
     nothing = explain_nothing(trace)
     if nothing:
         return Text(nothing)
-    room = (width or get_console().width) - measure_side(trace.target_tokens)
-    step = max(1, room // COLUMN)
+    panels = list_panels(trace, name=name, heads=heads)
+    shown = panels[-1:] if name is None and not heads else panels
     lines: list[Text] = []
-    for panel in list_panels(trace):
-        lines.append(Text(panel.title, style="bold"))
-        for start in range(0, len(trace.source_tokens), step):
-            lines += [*render_band(panel, trace, columns=range(start, start + step)), Text("")]
-    return Text("\n", no_wrap=True, overflow="crop").join([*lines, render_legend()])
+    for panel in shown:
+        lines += render_panel(panel, width=width or get_console().width)
+    lines.append(render_legend())
+    if name is None and len(trace.maps) > 1:
+        lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
+    return Text("\n", no_wrap=True, overflow="crop").join(lines)
 
 
-def render_band(panel: Panel, trace: AttentionTrace, *, columns: range) -> list[Text]:
-    """The header and the rows of as many source tokens as fit side by side, all of one width."""
+def render_panel(panel: Panel, *, width: int) -> list[Text]:
+    """A title and as many bands as the columns need."""
+    step = max(1, (width - measure_side(panel.rows)) // COLUMN)
+    bands = [render_band(panel, columns=range(at, at + step)) for at in range(0, len(panel.columns), step)]
+    return [Text(panel.title, style="bold"), *(line for band in bands for line in (*band, Text("")))]
+
+
+def name_maps(trace: AttentionTrace) -> str:
+    """The first and the last map, to show how they are called."""
+    names = [each.name for each in trace.maps]
+    return " ... ".join((names[0], names[-1])) if len(names) > 2 else ", ".join(names)
+
+
+def render_band(panel: Panel, *, columns: range) -> list[Text]:
+    """The header and the rows of as many columns as fit side by side, all of one width."""
     here = slice(columns.start, columns.stop)
-    side = measure_side(trace.target_tokens)
-    header = [Text(" " * side) + line for line in render_header(trace.source_tokens[here])]
-    rows = zip(trace.target_tokens, panel.weights[:, here].tolist(), strict=True)
+    side = measure_side(panel.rows)
+    header = [Text(" " * side) + line for line in render_header(panel.columns[here])]
+    rows = zip(panel.rows, panel.weights[:, here].tolist(), strict=True)
     return header + [render_side(token, width=side) + render_cells(weights) for token, weights in rows]
 
 

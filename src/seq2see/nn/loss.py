@@ -1,5 +1,6 @@
 """Cross-entropy of an output layer, computed in chunks of rows so that the full logits never exist."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -28,7 +29,11 @@ def output_cross_entropy(
 
 
 class _OutputCrossEntropy(torch.autograd.Function):
-    """The gradient is known as soon as a chunk's logits are, so it is taken at once and the logits are dropped."""
+    """The gradient is known as soon as a chunk's logits are, so it is taken at once and the logits are dropped.
+
+    Only exp(logit - top) is ever written for each word of the vocabulary: what divides a row by its sum goes to the
+    features, and what smoothing and the targets take off the softmax has closed forms of the size of the features.
+    """
 
     @staticmethod
     def forward(
@@ -36,26 +41,28 @@ class _OutputCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
         gradients = tuple(torch.zeros_like(t) for t in (features, weight, bias)) if wanted else ()
-        loss, nll = features.new_zeros(()), features.new_zeros(())
-        for start in range(0, features.shape[0], CHUNK):
+        scales = features.new_empty(len(targets))  # log of the sum of exp(logits), row by row
+        room = features.new_empty(min(CHUNK, len(targets)), len(weight))
+        for start in range(0, len(targets), CHUNK):
             rows = slice(start, start + CHUNK)
-            logits = torch.addmm(bias, features[rows], weight.t())
-            hit = targets[rows].unsqueeze(1)
-            scale = logits.logsumexp(dim=1, keepdim=True)
-            chunk_nll = (scale - logits.gather(1, hit)).sum()
-            nll += chunk_nll
-            loss += (1 - smoothing) * chunk_nll
-            if smoothing:
-                loss += smoothing * (scale - logits.mean(dim=1, keepdim=True)).sum()
+            part = features[rows]
+            logits = torch.mm(part, weight.t(), out=room[: len(part)]).add_(bias)
+            top = logits.amax(dim=1, keepdim=True)
+            powers = logits.sub_(top).exp_()
+            sums = powers.sum(dim=1, keepdim=True)
+            scales[rows] = (top + sums.log()).squeeze(1)
             if wanted:
-                slope = logits.sub_(scale).exp_()
-                if smoothing:
-                    slope -= smoothing / weight.shape[0]
-                slope.scatter_add_(1, hit, torch.full_like(scale, smoothing - 1))
-                torch.mm(slope, weight, out=gradients[0][rows])
-                gradients[1].addmm_(slope.t(), features[rows])
-                gradients[2].add_(slope.sum(dim=0))
+                shares = sums.reciprocal()
+                torch.mm(powers, weight, out=gradients[0][rows]).mul_(shares)
+                gradients[1].addmm_(powers.t(), part * shares)
+                gradients[2].add_(shares.squeeze(1) @ powers)
+        if wanted:
+            _aim(gradients, features, weight, targets, smoothing)
         ctx.save_for_backward(*gradients)
+        nll = (scales - (features * weight[targets]).sum(dim=1) - bias[targets]).sum()
+        loss = (1 - smoothing) * nll
+        if smoothing:
+            loss = loss + smoothing * (scales - features @ weight.mean(dim=0) - bias.mean()).sum()
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
@@ -64,3 +71,15 @@ class _OutputCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         features, weight, bias = ctx.saved_tensors
         return features * grad_loss, weight * grad_loss, bias * grad_loss, None, None
+
+
+def _aim(gradients: Sequence[Tensor], features: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> None:
+    """Take off the softmax what the loss wants: 1 - e at the target and e spread over all words."""
+    rows, words = len(targets), len(weight)
+    gradients[0].sub_(weight[targets], alpha=1 - smoothing)
+    gradients[1].index_add_(0, targets, features, alpha=smoothing - 1)
+    gradients[2].index_add_(0, targets, torch.ones_like(features[:, 0]), alpha=smoothing - 1)
+    if smoothing:
+        gradients[0].sub_(weight.mean(dim=0), alpha=smoothing)
+        gradients[1].sub_(features.sum(dim=0), alpha=smoothing / words)
+        gradients[2].sub_(smoothing * rows / words)

@@ -69,7 +69,7 @@ class Transduction:
         if "embeddings" in share and config.tokens.joint is None:
             raise ConfigError(
                 "sharing the embeddings needs one vocabulary for both sides; write tokens.joint instead of "
-                "tokens.source and tokens.target.",
+                "tokens.source and tokens.target, or leave embeddings out of model.share.",
                 path=("model", "share"),
             )
         with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are

@@ -100,7 +100,11 @@ class Fit:
     def __post_init__(self) -> None:
         train = self.config.train
         self.optimizer = optim.AdamW(
-            self.model.parameters(), lr=train.learning_rate, weight_decay=train.weight_decay, fused=True
+            self.model.parameters(),
+            lr=train.learning_rate,
+            betas=(0.9, train.beta2),
+            weight_decay=train.weight_decay,
+            fused=True,
         )
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.decoder.output.in_features)

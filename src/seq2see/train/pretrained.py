@@ -70,7 +70,8 @@ def inherit_tokens(tokens: Mapping[str, Any], parts: list[Pretrained]) -> dict[s
     same = {each.tokenizer.to_json() for each in parts}
     if len(parts) == 2 and len(same) == 1:
         return {"joint": parts[0].tokens}
-    return {**tokens, **{SIDES[each.part]: each.tokens for each in parts}}
+    own = {side: tokens.get(side) or tokens["joint"] for side in SIDES.values()}
+    return {**own, **{SIDES[each.part]: each.tokens for each in parts}}
 
 
 def take_over(model: Seq2Seq, parts: list[Pretrained]) -> list[str]:

@@ -4,20 +4,57 @@ function drawTrace(trace) {
   const why = trace.maps.length === 0 ? settings.no_attention
     : trace.source_tokens.length && trace.target_tokens.length ? null : settings.no_tokens;
   if (why) return make("section", { class: "trace" }, ...drawPlainTexts(trace), make("p", { class: "quiet" }, why));
-  const view = { trace, map: trace.maps.length - 1, head: -1, here: null };
-  view.source = drawText(trace.source, trace.source_tokens, (token) => ({ row: -1, column: token }));
-  view.target = drawText(trace.target, trace.target_tokens, (token) => ({ row: token, column: -1 }));
+  const view = { trace, map: findLast(trace.maps, aligns), head: -1, here: null };
+  view.texts = make("div", {});
+  view.scroller = make("div", { class: "scroller", tabindex: "-1" });
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
-  view.grid = drawGrid(trace);
   const controls = make("div", { class: "controls" });
-  const scroller = make("div", { class: "scroller", tabindex: "-1" }, view.grid.table);
-  const root = make("section", { class: "trace" },
-    nameText("Source", view.source.node), nameText("Target", view.target.node), controls, scroller, view.readout);
+  const root = make("section", { class: "trace" }, view.texts, controls, view.scroller, view.readout);
   fillControls(view, controls);
-  showWeights(view);
+  showMap(view);
   listen(view, root);
-  light(view, null);
   return root;
+}
+
+function aligns(map) {
+  return readSide(map, "queries") === "target" && readSide(map, "keys") === "source";
+}
+
+// A map between target and source, unless it says otherwise.
+function readSide(map, way) {
+  return map[way] ?? (way === "queries" ? "target" : "source");
+}
+
+function findLast(maps, fits) {
+  const found = maps.map(fits).lastIndexOf(true);
+  return found < 0 ? maps.length - 1 : found;
+}
+
+// The texts and the grid of the chosen map; a map of other sides has another grid.
+function showMap(view) {
+  const map = view.trace.maps[view.map];
+  const [queries, keys] = [readSide(map, "queries"), readSide(map, "keys")];
+  if (view.queries !== queries || view.keys !== keys) {
+    Object.assign(view, { queries, keys, here: null });
+    view.rows = drawSide(view.trace, queries, (token) => ({ row: token, column: -1 }));
+    view.columns = drawSide(view.trace, keys, (token) => ({ row: -1, column: token }));
+    view.grid = drawGrid(view.rows.tokens, view.columns.tokens);
+    view.texts.replaceChildren(nameText(view.columns.name, view.columns.node), nameText(view.rows.name, view.rows.node));
+    view.scroller.replaceChildren(view.grid.table);
+  }
+  showWeights(view);
+  light(view, view.here);
+}
+
+const SIDES = { source: "Source", target: "Target", inputs: "So far" };
+
+function drawSide(trace, side, place) {
+  const start = { text: settings.start, start: 0, end: 0 };
+  const plain = ({ text, start, end }) => ({ text, start, end });
+  const tokens = side === "source" ? trace.source_tokens
+    : side === "target" ? trace.target_tokens : [start, ...trace.target_tokens.slice(0, -1).map(plain)];
+  const text = side === "source" ? trace.source : trace.target;
+  return { name: SIDES[side], tokens, ...drawText(text, tokens, place) };
 }
 
 function drawPlainTexts(trace) {
@@ -54,17 +91,17 @@ function drawText(text, tokens, place) {
   return { node, segments };
 }
 
-function drawGrid(trace) {
-  const upright = trace.source_tokens.every((t) => t.start === t.end || countLetters(t.text) <= 1);
+function drawGrid(queries, keys) {
+  const upright = keys.every((t) => t.start === t.end || countLetters(t.text) <= 1);
   const table = make("table", { class: upright ? "grid upright" : "grid slanted", role: "grid" });
-  table.setAttribute("aria-label", "Attention weights: a row for each target token, a column for each source token");
-  const sources = trace.source_tokens.map((token, column) => drawHeader(token, "source", -1, column));
-  const targets = trace.target_tokens.map((token, row) => drawHeader(token, "target", row, -1));
+  table.setAttribute("aria-label", "Attention weights: a row for each token that looks, a column for each looked at");
+  const sources = keys.map((token, column) => drawHeader(token, "source", -1, column));
+  const targets = queries.map((token, row) => drawHeader(token, "target", row, -1));
   const cells = targets.map((_, row) => sources.map((_, column) => drawCell("td", "", row, column)));
   const rows = targets.map((target, row) => make("tr", {}, target, ...cells[row]));
   const corner = make("td", { class: "corner" });
   table.append(make("thead", {}, make("tr", {}, corner, ...sources)), make("tbody", {}, ...rows));
-  measureLabels(table, trace.source_tokens);
+  measureLabels(table, keys);
   targets[0].tabIndex = 0;
   return { table, sources, targets, cells, at: (row, column) =>
     row < 0 ? sources[column] : column < 0 ? targets[row] : cells[row]?.[column] };
@@ -108,8 +145,7 @@ function fillControls(view, controls) {
     const choice = makeSelect("Map", names, (index) => {
       Object.assign(view, { map: index, head: -1 });
       fillHeads(view, heads);
-      showWeights(view);
-      light(view, view.here);
+      showMap(view);
     });
     choice.querySelector("select").value = view.map;
     controls.append(choice);
@@ -162,7 +198,7 @@ function listen(view, root) {
   root.addEventListener("mouseover", (event) => find(event) && light(view, readPlace(find(event))));
   root.addEventListener("mouseleave", () => light(view, null));
   root.addEventListener("focusin", (event) => find(event) && light(view, readPlace(find(event))));
-  view.grid.table.addEventListener("keydown", (event) => walk(view, event));
+  view.scroller.addEventListener("keydown", (event) => walk(view, event));
 }
 
 function readPlace(node) {
@@ -193,18 +229,18 @@ function light(view, here) {
   const marked = (r, c) => here !== null && (r === here.row || c === here.column);
   cells.forEach((row, r) => row.forEach((cell, c) => cell.classList.toggle("here", marked(r, c))));
   if (here && here.row >= 0) {
-    lightSide(sources, view.source.segments, view.weights[here.row]);
-    choose(targets, view.target.segments, here.row);
+    lightSide(sources, view.columns.segments, view.weights[here.row]);
+    choose(targets, view.rows.segments, here.row);
   }
   if (here && here.column >= 0) {
-    if (here.row < 0) lightSide(targets, view.target.segments, view.weights.map((row) => row[here.column]));
-    choose(sources, view.source.segments, here.column);
+    if (here.row < 0) lightSide(targets, view.rows.segments, view.weights.map((row) => row[here.column]));
+    choose(sources, view.columns.segments, here.column);
   }
   view.readout.replaceChildren(...describe(view, here));
 }
 
 function segmentNodes(view) {
-  return [...view.source.segments, ...view.target.segments].map((segment) => segment.span);
+  return [...view.columns.segments, ...view.rows.segments].map((segment) => segment.span);
 }
 
 function lightSide(headers, segments, weights) {
@@ -221,7 +257,7 @@ function choose(headers, segments, token) {
 
 function describe(view, here) {
   if (!here) return ["Point at a token or a cell, or walk the grid with the arrow keys."];
-  const { source_tokens: sources, target_tokens: targets } = view.trace;
+  const [sources, targets] = [view.columns.tokens, view.rows.tokens];
   const [row, column] = [here.row, here.column];
   if (row >= 0 && column >= 0) {
     const weight = make("strong", {}, formatWeight(view.weights[row][column]));

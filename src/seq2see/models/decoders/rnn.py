@@ -86,8 +86,8 @@ class RnnDecoder(nn.Module):
         """Logits of the next token after each token."""
         return self.output(self.features(tokens, memory))
 
-    def own_layers(self) -> list[list[Any]]:
-        """The cells that an encoder may share, layer by layer."""
+    def own_layers(self) -> list[list[nn.Module]]:
+        """What an encoder may share, layer by layer."""
         return [[cell] for cell in self.cells]
 
     def _columns(self) -> Float[Tensor, "g f"] | None:

@@ -72,9 +72,9 @@ class RnnEncoder(nn.Module):
         states = states * mask.unsqueeze(2)
         return Memory(states=self.dropout(states), mask=mask, summary=carry[-1][0], carry=tuple(carry))
 
-    def own_layers(self) -> list[list[Any]]:
-        """The cells that a decoder may share: the first direction of each layer."""
-        return [[layer[0]] for layer in self.layers]  # type: ignore[index]
+    def own_layers(self) -> list[list[nn.Module]]:
+        """What a decoder may share, layer by layer: the first direction."""
+        return [[layer.get_submodule("0")] for layer in self.layers]
 
     def _read(
         self, number: int, states: Float[Tensor, "b s i"], mask: Bool[Tensor, "b s"]

@@ -1,0 +1,135 @@
+"""The Transformer: laws, torch's own layers, the cache."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from seq2see.core.errors import ConfigError, TokenError
+from seq2see.core.registry import names, part
+from seq2see.core.trace import tracing
+from seq2see.models.decoders.transformer import BLOCK
+from seq2see.models.seq2seq import build_seq2seq
+from seq2see.nn.multihead import MultiHead
+from seq2see.nn.position import Sinusoidal
+from seq2see.testing import check_decoder, check_encoder
+
+SOFTMAX = part("normalise", "softmax")
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("position", names("position"))
+def test_transformer_obeys_the_laws(norm: str, position: str) -> None:
+    options = {"kind": "transformer", "norm": norm, "position": position}
+    check_encoder(options)
+    check_decoder(options, options)
+
+
+@pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])
+def test_transformer_obeys_the_laws_with_every_content_score(score: str) -> None:
+    check_decoder({"kind": "transformer", "score": score}, {"kind": "transformer", "score": score})
+
+
+@pytest.mark.parametrize("reader", ["nothing", "summary", {"kind": "before", "score": "additive"}])
+def test_any_encoder_stands_before_any_decoder(reader: Any) -> None:
+    start = "mean" if reader == "nothing" else "summary"
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": reader, "start": start}, "transformer")
+    check_decoder("transformer", {"kind": "rnn", "cell": "lstm"})
+
+
+def test_multihead_is_torchs_own() -> None:
+    torch.manual_seed(1)
+    ours = MultiHead(size=12, memory_size=12, heads=3, score=part("score", "scaled_dot"), normalise=SOFTMAX)
+    theirs = nn.MultiheadAttention(12, 3, batch_first=True)
+    nn.init.normal_(theirs.in_proj_bias)
+    for layer, rows in ((ours.query, slice(0, 12)), (ours.memory, slice(12, 36))):
+        layer.weight.data, layer.bias.data = theirs.in_proj_weight.data[rows], theirs.in_proj_bias.data[rows]
+    ours.output.load_state_dict(theirs.out_proj.state_dict())
+    query, memory = torch.randn(2, 5, 12), torch.randn(2, 7, 12)
+    mask = torch.tensor([[True] * 7, [True] * 4 + [False] * 3])
+    expected, _ = theirs(query, memory, memory, key_padding_mask=~mask)
+    torch.testing.assert_close(ours(query, ours.remember(memory), mask[:, None, None, :]), expected)
+    expected, _ = theirs(
+        memory, memory, memory, attn_mask=nn.Transformer.generate_square_subsequent_mask(7), is_causal=True
+    )
+    torch.testing.assert_close(ours(memory, ours.remember(memory), causal=True), expected)
+
+
+def test_encoder_is_torchs_own() -> None:
+    torch.manual_seed(1)
+    ours = part(
+        "encoder", {"kind": "transformer", "size": 12, "inner_size": 20, "layers": 1, "heads": 3, "norm": "post"}
+    )(vocabulary=9)
+    theirs = nn.TransformerEncoderLayer(12, 3, 20, dropout=0.0, batch_first=True)
+    layer = ours.layers[0]
+    attention = theirs.self_attn
+    attention.in_proj_weight.data = torch.cat([layer.own.query.weight, layer.own.memory.weight]).data
+    attention.in_proj_bias.data = torch.cat([layer.own.query.bias, layer.own.memory.bias]).data
+    attention.out_proj.load_state_dict(layer.own.output.state_dict())
+    theirs.linear1.load_state_dict(layer.feed.widen.state_dict())
+    theirs.linear2.load_state_dict(layer.feed.narrow.state_dict())
+    tokens = torch.randint(0, 9, (2, 7))
+    embedded = ours.embed(tokens) + ours.position(0, 7)
+    torch.testing.assert_close(ours(tokens, torch.ones(2, 7, dtype=torch.bool)).states, theirs(embedded))
+
+
+def test_sinusoids_are_those_of_the_paper() -> None:
+    table = Sinusoidal(size=6)(0, 300)
+    assert table[0].tolist() == [0, 1, 0, 1, 0, 1]
+    assert table[7, 0].item() == pytest.approx(math.sin(7), abs=1e-6)
+    assert table[299, 3].item() == pytest.approx(math.cos(299 / 10_000 ** (2 / 6)), abs=1e-5)
+
+
+def tiny(**options: Any) -> Any:
+    spec = {"kind": "transformer", "size": 12, "inner_size": 8, "layers": 2, "heads": 2, **options}
+    torch.manual_seed(5)
+    return (
+        build_seq2seq(
+            encoder=part("encoder", spec), decoder=part("decoder", spec), source_vocabulary=9, target_vocabulary=9
+        )
+        .double()
+        .eval()
+    )
+
+
+def test_cache_grows_over_blocks_and_equals_no_cache() -> None:
+    model = tiny()
+    tokens = torch.randint(0, 9, (3, 2 * BLOCK + 3))
+    memory = model.encoder(torch.randint(0, 9, (3, 4)), torch.ones(3, 4, dtype=torch.bool))
+    source, state = model.decoder.begin(memory)
+    for number, token in enumerate(tokens.unbind(dim=1)):
+        logits, state = model.decoder.step(token, state, source)
+        torch.testing.assert_close(logits, model.decoder(tokens[:, : number + 1], memory)[:, -1])
+
+
+def test_a_state_can_be_continued_twice() -> None:
+    model = tiny()
+    memory = model.encoder(torch.randint(0, 9, (1, 4)), torch.ones(1, 4, dtype=torch.bool))
+    source, state = model.decoder.begin(memory)
+    _, state = model.decoder.step(torch.tensor([1]), state, source)
+    _, first = model.decoder.step(torch.tensor([5]), state, source)
+    _, _ = model.decoder.step(torch.tensor([6]), state, source)
+    logits, _ = model.decoder.step(torch.tensor([7]), first, source)
+    torch.testing.assert_close(logits, model.decoder(torch.tensor([[1, 5, 7]]), memory)[:, -1])
+
+
+def test_every_attention_is_traced_by_name() -> None:
+    model = tiny()
+    source, tokens = torch.randint(0, 9, (1, 4)), torch.randint(0, 9, (1, 3))
+    with torch.no_grad(), tracing(model) as trace:
+        model(source, torch.ones(1, 4, dtype=torch.bool), tokens)
+    kinds = {name: trace.weights(name).shape for name in trace.names}
+    assert kinds["encoder.layers.1.own.attend"] == (1, 2, 4, 4)
+    assert kinds["decoder.layers.0.own.attend"] == (1, 2, 3, 3)
+    assert kinds["decoder.layers.1.cross.attend"] == (1, 2, 3, 4)
+    assert (trace.weights("decoder.layers.0.own.attend").triu(1) == 0).all()
+
+
+def test_wrong_sizes_are_named() -> None:
+    with pytest.raises(ConfigError, match="multiple of heads"):
+        tiny(heads=5)
+    model = tiny(position={"kind": "learned", "max_positions": 4})
+    with pytest.raises(TokenError, match="learned positions end at 4"):
+        model.encoder(torch.zeros(1, 5, dtype=torch.long), torch.ones(1, 5, dtype=torch.bool))
