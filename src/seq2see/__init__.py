@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from seq2see.run import Prediction as Prediction
     from seq2see.run import Run as Run
     from seq2see.run import load as load
+    from seq2see.search.rules import Rules as Rules
 
 __version__ = "0.1.0"
 
@@ -20,4 +21,8 @@ def __getattr__(name: str) -> Any:
         from seq2see import run
 
         return getattr(run, name)
+    if name == "Rules":
+        from seq2see.search.rules import Rules
+
+        return Rules
     raise AttributeError(f"module 'seq2see' has no attribute {name!r}")

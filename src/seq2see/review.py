@@ -37,9 +37,10 @@ class Review:
         return sorted(((p, r) for p, r in pairs if not is_match(p.text, r)), key=lambda pair: -pair[0].score)
 
 
-def review(run: Run, pairs: Pairs, *, name: str, beam: int | None = None) -> Review:
-    """Predict every source and score it against its target."""
-    predictions = run.predict(list(pairs.source), beam=beam)
+def review(run: Run, pairs: Pairs, *, name: str, predictions: Sequence[Prediction] | None = None) -> Review:
+    """Score predictions of all sources against their targets; they are made as configured if none are given."""
+    if predictions is None:
+        predictions = run.predict(list(pairs.source))
     return Review(name, pairs.target, predictions, run.task.score([p.text for p in predictions], pairs.target))
 
 

@@ -1,6 +1,6 @@
 """A trained run in Python: `seq2see.load("runs/x").predict("...")`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import overload
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
-from seq2see.core.registry import part
+from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
+from seq2see.inspect.unknown import replace_unknown
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.search.choose import choose_search, read_search
 from seq2see.search.hypothesis import Search
+from seq2see.search.rules import Rules
 from seq2see.tasks.transduction import Output, Transduction
 from seq2see.train.folder import RunFolder
+
+Texts = str | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Prediction(Output):
 
     @cached_property
     def attention(self) -> AttentionTrace:
-        """What the model looked at while it wrote exactly this output."""
+        """What the model looked at while it wrote exactly this output; of several runs together, the first one."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
         return explain(self.run.task, self.run.model, self.source, self.ids)
@@ -45,6 +50,15 @@ class Prediction(Output):
 
 
 @dataclass(frozen=True)
+class Decoding:
+    """How outputs are found."""
+
+    search: Search
+    rules: Rules = field(default_factory=Rules)
+    replace_unknown: bool | Mapping[str, str] = False  # with a dictionary, or with the source words themselves
+
+
+@dataclass(frozen=True)
 class Run:
     """A model with its tokenizers, ready for raw text."""
 
@@ -52,45 +66,107 @@ class Run:
     config: Config
     task: Transduction
     model: Seq2Seq
+    others: tuple["Run", ...] = ()  # further runs, whose probabilities are averaged with this one's
 
     @overload
     def predict(  # type: ignore[overload-overlap]
-        self, inputs: str, *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+        self,
+        inputs: str,
+        *,
+        beam: int | None = None,
+        n_best: int = 1,
+        search: Search | None = None,
+        rules: Rules | None = None,
+        prefix: Texts = "",
+        replace_unknown: bool | Mapping[str, str] = False,
     ) -> Prediction: ...
     @overload
     def predict(
-        self, inputs: Sequence[str], *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+        self,
+        inputs: Sequence[str],
+        *,
+        beam: int | None = None,
+        n_best: int = 1,
+        search: Search | None = None,
+        rules: Rules | None = None,
+        prefix: Texts = "",
+        replace_unknown: bool | Mapping[str, str] = False,
     ) -> list[Prediction]: ...
     def predict(
-        self, inputs: str | Sequence[str], *, beam: int | None = None, n_best: int = 1, search: Search | None = None
+        self,
+        inputs: Texts,
+        *,
+        beam: int | None = None,
+        n_best: int = 1,
+        search: Search | None = None,
+        rules: Rules | None = None,
+        prefix: Texts = "",
+        replace_unknown: bool | Mapping[str, str] = False,
     ) -> Prediction | list[Prediction]:
         """A prediction for each text, in order; one text gives one prediction.
 
-        The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own.
+        The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own; the
+        rules too. A prefix is what outputs begin with: one for all, or one for each text. `replace_unknown` lets the
+        model write words it does not know, and puts there the source word it looked at, or your dictionary's entry.
         """
         texts = [inputs] if isinstance(inputs, str) else list(inputs)
-        results = self.task.predict(self.model, texts, search or self._search(beam, n_best))
-        predictions = [self._wrap(outputs) for outputs in results]
+        chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
+        how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
+        predictions = [self._wrap(outputs) for outputs in self.decode(texts, _spread(prefix, len(texts)), how)]
         return predictions[0] if isinstance(inputs, str) else predictions
 
-    def _search(self, beam: int | None, n_best: int) -> Search:
-        chosen = part("search", self.config.search, path=("search",))
-        if beam is None and (chosen.kind != "greedy" or n_best == 1):
-            several = {"n_best": n_best} if n_best != 1 else {}
-            wide = {"width": max(chosen.options.get("width", 5), n_best)} if chosen.kind == "beam" else {}
-            return part("search", {"kind": chosen.kind, **chosen.options, **wide, **several})()
-        options = chosen.options if chosen.kind == "beam" else {}
-        width = n_best if beam is None else beam
-        return part("search", {**options, "kind": "beam", "width": width, "n_best": n_best})()
+    @property
+    def rules(self) -> Rules:
+        """The rules of the configuration."""
+        return read_search(self.config.search)[1]
+
+    def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
+        """Outputs for each text, best first."""
+        results = self.task.predict(
+            self.model,
+            texts,
+            how.search,
+            rules=how.rules,
+            prefixes=prefixes,
+            unknown=how.replace_unknown is not False,
+            others=[(other.task, other.model) for other in self.others],
+        )
+        return [[self._replace(output, how) if UNKNOWN in output.ids else output for output in row] for row in results]
+
+    def _replace(self, output: Output, how: Decoding) -> Output:
+        dictionary = how.replace_unknown if isinstance(how.replace_unknown, Mapping) else None
+        try:
+            trace = explain(self.task, self.model, output.source, output.ids)
+        except Seq2SeeError as error:
+            raise SearchError(f"leave out replace_unknown: {error}") from None
+        return replace_unknown(output, trace, self.task.target, dictionary)
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         first, *others = [Prediction(**vars(output), run=self) for output in outputs]
         return replace(first, alternatives=tuple(others))
 
 
-def load(path: str | Path, *, trust: bool = False) -> Run:
-    """Load a run folder; `trust` lets it run code of its own, if it names any."""
-    folder = RunFolder(Path(path))
+def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run:
+    """Load a run folder; `trust` lets it run code of its own, if it names any.
+
+    Several paths give one run that averages the probabilities of all. They need the same target vocabulary, and may
+    differ in everything else; configuration and attention are those of the first.
+    """
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    if not paths:
+        raise SearchError("load needs the path of a run folder; got none.")
+    first, *others = [_load(Path(one), trust=trust) for one in paths]
+    for other in others:
+        if other.task.target.pieces != first.task.target.pieces:
+            raise SearchError(
+                f"runs that predict together must have the same target vocabulary; {first.folder.path} and "
+                f"{other.folder.path} have different ones; train them on the same targets and tokens.target."
+            )
+    return replace(first, others=tuple(others))
+
+
+def _load(path: Path, *, trust: bool) -> Run:
+    folder = RunFolder(path)
     config = folder.read_config()
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
     task = folder.read_task()
@@ -100,3 +176,13 @@ def load(path: str | Path, *, trust: bool = False) -> Run:
     model.load_state_dict(dict(weights.tensors))
     model.eval()
     return Run(folder, config, task, model)
+
+
+def _spread(prefix: Texts, count: int) -> Sequence[str]:
+    """A prefix for each of the texts, or nothing."""
+    prefixes = [prefix] * count if isinstance(prefix, str) else list(prefix)
+    if len(prefixes) != count:
+        raise SearchError(
+            f"there must be one prefix for all texts or one for each; got {len(prefixes)} for {count} texts."
+        )
+    return prefixes if any(one.strip() for one in prefixes) else ()

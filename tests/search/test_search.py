@@ -4,45 +4,130 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from seq2see.core.errors import SearchError
-from seq2see.search.beam import Beam
+from seq2see.core.registry import names, part
+from seq2see.search.beam import Beam, top
+from seq2see.search.ensemble import average
 from seq2see.search.greedy import Greedy
-from seq2see.search.hypothesis import Limits
+from seq2see.search.hypothesis import Hypothesis, Limits
 from seq2see.search.sample import Sample, draw
 from seq2see.testing import check_search
-from seq2see.testing.searching import END, START, limits, list_outputs, table_step
+from seq2see.testing.searching import CASES, END, SOURCES, START, list_outputs, table_step
 
-SEEDS = range(8)
+SEEDS = range(2)
+SEARCHES = [
+    *({"kind": name} for name in names("search")),
+    {"kind": "beam", "width": 1},
+    {"kind": "beam", "width": 3, "n_best": 3, "length_form": "gnmt"},
+    {"kind": "sample", "n_best": 3},
+    {"kind": "sample", "top_k": 2, "temperature": 0.5},
+]
+
+
+def tokens_of(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
+    return [[hypothesis.tokens for hypothesis in row] for row in found]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    "search", [Greedy(), Beam(width=1), Beam(width=3, n_best=3), Sample(n_best=3), Sample(top_k=2, temperature=0.5)]
-)
-def test_what_is_found_is_possible_and_truly_scored(search: Any, seed: int) -> None:
-    check_search(search, seed=seed)
+@pytest.mark.parametrize("search", SEARCHES, ids=str)
+def test_every_search_obeys_every_rule(search: Any, seed: int) -> None:
+    check_search(part("search", search)(), seed=seed)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_beam_of_one_is_greedy(seed: int) -> None:
+def test_a_beam_of_one_is_greedy_under_every_rule(seed: int) -> None:
     greedy, beam = check_search(Greedy(), seed=seed), check_search(Beam(width=1), seed=seed)
-    assert [row[0].tokens for row in greedy] == [row[0].tokens for row in beam]
+    for case in CASES:
+        assert tokens_of(greedy[case]) == tokens_of(beam[case])
+        assert [row[0].score for row in greedy[case]] == pytest.approx([row[0].score for row in beam[case]])
 
 
-@pytest.mark.parametrize("penalty", [0.0, 1.0])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_wide_beam_is_exhaustive(seed: int, penalty: float) -> None:
-    step, state, fixed = table_step(seed)
-    found = Beam(width=200, n_best=200, length_penalty=penalty)(step, state, fixed, limits())
+@pytest.mark.parametrize("form", [{"length_penalty": 0.0}, {}, {"length_penalty": 0.6, "length_form": "gnmt"}], ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_a_wide_beam_is_exhaustive_under_every_rule(name: str, form: dict[str, Any]) -> None:
+    for seed in SEEDS:
+        step, state, fixed = table_step(seed)
+        found = Beam(width=200, n_best=200, **form)(step, state, fixed, CASES[name].limits())
+        for source, hypotheses in enumerate(found):
+            outputs = list_outputs(step, state, fixed, source, CASES[name])
+            scores = {tokens: rank(outputs[tokens], len(tokens), **form) for tokens in outputs}
+            assert [h.tokens for h in hypotheses] == sorted(outputs, key=lambda tokens: -scores[tokens])
+            assert [h.score for h in hypotheses] == pytest.approx([scores[h.tokens] for h in hypotheses], abs=1e-4)
+
+
+def rank(logprob: float, length: int, length_penalty: float = 1.0, length_form: str = "power") -> float:
+    """The score of an output, as the papers write it."""
+    if length_form == "gnmt":
+        return logprob / ((5 + length) ** length_penalty / (5 + 1) ** length_penalty)
+    return logprob / length**length_penalty
+
+
+def test_coverage_counts_what_was_looked_at() -> None:
+    step, state, fixed = table_step(0)
+    looks = torch.rand(5, 4, 3, generator=torch.Generator().manual_seed(1)).softmax(
+        dim=-1
+    )  # by position and last token
+
+    def looking(tokens: Tensor, state: tuple[Tensor, Tensor], fixed: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        logits, position = step(tokens, state[0], fixed)
+        return logits, (position, state[1] + looks[state[0], tokens])
+
+    limits = CASES["no rule"].limits()
+    covering = Limits(START, END, limits.longest, limits.banned, coverage=lambda state: state[1])
+    beam = Beam(width=200, n_best=200, length_penalty=0.5, coverage_penalty=0.7)
+    found = beam(looking, (state, torch.zeros(SOURCES, 3)), fixed, covering)
     for source, hypotheses in enumerate(found):
-        outputs = list_outputs(step, source, int(limits().longest[source]))
-        ranked = sorted(outputs, key=lambda tokens: -outputs[tokens] / len(tokens) ** penalty)
-        assert [hypothesis.tokens for hypothesis in hypotheses] == ranked
+        outputs = list_outputs(step, state, fixed, source)
+        scores = {}
+        for tokens, logprob in outputs.items():
+            paid = sum(looks[place, last] for place, last in enumerate((START, *tokens[:-1])))
+            scores[tokens] = logprob / len(tokens) ** 0.5 + 0.7 * torch.as_tensor(paid).clamp(max=1).log().sum().item()
+        assert [h.tokens for h in hypotheses] == sorted(outputs, key=lambda tokens: -scores[tokens])
+        assert hypotheses[0].score == pytest.approx(scores[hypotheses[0].tokens], abs=1e-4)
+
+
+def test_coverage_without_attention_is_refused() -> None:
+    step, state, fixed = table_step(0)
+    with pytest.raises(SearchError, match="needs a model that attends"):
+        Beam(coverage_penalty=0.2)(step, state, fixed, CASES["no rule"].limits())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_finished_costs_nothing(name: str) -> None:
+    for search in (Greedy(), Beam(width=3, n_best=3)):
+        step, state, fixed = table_step(3)
+        rows: list[int] = []
+
+        def counting(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+            rows.append(len(tokens))  # noqa: B023
+            return step(tokens, state, fixed)  # noqa: B023
+
+        found = search(counting, state, fixed, CASES[name].limits())
+        for position, count in enumerate(rows):
+            going = [sum(len(h.tokens) > position for h in row) for row in found]
+            assert count <= max(going) * sum(number > 0 for number in going)
+
+
+def test_the_state_is_left_alone_while_the_order_stays() -> None:
+    step, state, fixed = table_step(0)
+    seen: list[bool] = []
+
+    def remembering(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        seen.append(bool(made) and state is made[-1])
+        logits, state = step(tokens, state, fixed)
+        made.append(state)
+        return logits, state
+
+    made: list[Tensor] = []
+    limits = Limits(START, END, torch.tensor([4, 4, 4]), banned=(START, END))
+    Beam(width=1)(remembering, state, fixed, limits)
+    assert seen == [False, True, True, True]
 
 
 def test_n_best_is_sorted_and_different() -> None:
-    for row in check_search(Beam(width=4, n_best=4)):
+    for row in check_search(Beam(width=4, n_best=4))["no rule"]:
         assert len({hypothesis.tokens for hypothesis in row}) == 4
         assert [h.score for h in row] == sorted((h.score for h in row), reverse=True)
 
@@ -52,21 +137,47 @@ def test_n_best_needs_room() -> None:
         Beam(width=4, n_best=5)
 
 
-def test_a_beam_of_one_scores_as_greedy_does() -> None:
-    greedy, beam = check_search(Greedy()), check_search(Beam(width=1))
-    assert [row[0].score for row in greedy] == pytest.approx([row[0].score for row in beam])
+@pytest.mark.parametrize("vocabulary", [4, 640, 641, 1000, 1024])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_largest_are_found_in_blocks(vocabulary: int, count: int) -> None:
+    scores = torch.randn(7, vocabulary, generator=torch.Generator().manual_seed(vocabulary))
+    scores[1, 2:] = -torch.inf
+    scores[2, :-1] = -torch.inf
+    values, places = top(scores, count)
+    torch.testing.assert_close(values, scores.topk(count, dim=1).values)
+    torch.testing.assert_close(scores.gather(1, places), values)
+
+
+def test_an_ensemble_averages_probabilities() -> None:
+    def say(*probabilities: float) -> Any:
+        return lambda tokens, state, fixed: (torch.tensor([probabilities]).log() + 3, state)
+
+    step = average([say(0.5, 0.4, 0.1), say(0.1, 0.4, 0.5)])
+    logits, _ = step(torch.tensor([0]), (None, None), (None, None))
+    torch.testing.assert_close(logits.exp(), torch.tensor([[0.3, 0.4, 0.3]]))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_wide_beam_of_an_ensemble_is_exhaustive(name: str) -> None:
+    (one, state, fixed), (two, _, _) = table_step(0), table_step(1)
+    step, states, fixeds = average([one, two]), (state, state), (fixed, fixed)
+    found = Beam(width=200, n_best=200, length_penalty=0.0)(step, states, fixeds, CASES[name].limits())
+    for source, hypotheses in enumerate(found):
+        outputs = list_outputs(step, states, fixeds, source, CASES[name])
+        assert [h.tokens for h in hypotheses] == sorted(outputs, key=lambda tokens: -outputs[tokens])
+
+
+def test_a_model_twice_is_that_model() -> None:
+    step, state, fixed = table_step(0)
+    for search in (Greedy(), Beam(width=3, n_best=3), Sample(n_best=2)):
+        alone = search(step, state, fixed, CASES["no rule"].limits())
+        twice = search(average([step, step]), (state, state), (fixed, fixed), CASES["no rule"].limits())
+        assert tokens_of(alone) == tokens_of(twice)
 
 
 def test_something_is_always_drawn() -> None:
     probabilities = torch.tensor([[0.0, 0.7, 0.3]])
     assert draw(probabilities, torch.tensor([1.0])).tolist() == [2]
-
-
-def test_an_output_may_have_to_be_long() -> None:
-    step, state, fixed = table_step(0)
-    demand = Limits(START, END, longest=torch.tensor([4, 4, 4]), shortest=2, banned=(START,))
-    for search in (Greedy(), Beam(width=3), Sample()):
-        assert all(len(row[0].tokens) >= 3 or not row[0].finished for row in search(step, state, fixed, demand))
 
 
 def test_sampling_draws_from_the_distribution() -> None:
@@ -88,6 +199,6 @@ def test_top_k_and_top_p_by_hand() -> None:
 
 def test_samples_follow_their_seed() -> None:
     step, state, fixed = table_step(0)
-    one, two, other = (Sample(n_best=5, seed=s)(step, state, fixed, limits()) for s in (1, 1, 2))
+    one, two, other = (Sample(n_best=5, seed=s)(step, state, fixed, CASES["no rule"].limits()) for s in (1, 1, 2))
     assert one == two
     assert one != other

@@ -8,6 +8,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.decoding import (
+    BanOption,
+    BeamOption,
+    CoveragePenaltyOption,
+    DictionaryOption,
+    LengthFormOption,
+    LengthPenaltyOption,
+    MaxLengthOption,
+    MinLengthOption,
+    NoRepeatOption,
+    ReplaceUnknownOption,
+    Wishes,
+    WithOption,
+    WorkersOption,
+)
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -16,12 +31,24 @@ if TYPE_CHECKING:
 
 
 def evaluate(
+    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file with references.")] = None,
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    beam: BeamOption = None,
+    length_penalty: LengthPenaltyOption = None,
+    length_form: LengthFormOption = None,
+    coverage_penalty: CoveragePenaltyOption = None,
+    min_length: MinLengthOption = None,
+    max_length: MaxLengthOption = None,
+    no_repeat: NoRepeatOption = None,
+    ban: BanOption = None,
+    others: WithOption = None,
+    replace_unknown: ReplaceUnknownOption = False,
+    dictionary: DictionaryOption = None,
+    workers: WorkersOption = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -33,12 +60,16 @@ def evaluate(
     """
     import seq2see
     from seq2see.review import review
+    from seq2see.workers import hire
 
     origin = name_origin(data, source, target, fields)
-    loaded = seq2see.load(run, trust=trust)
+    loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
-    result = review(loaded, pairs, name=str(origin), beam=beam)
+    wishes = Wishes.read(context.params)
+    with hire(loaded, workers) as shared:
+        predictions = shared.predict(list(pairs.source), **wishes.apply(loaded))
+    result = review(loaded, pairs, name=str(origin), predictions=predictions)
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))

@@ -10,6 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2see.cli.decoding import (
+    BanOption,
+    BeamOption,
+    CoveragePenaltyOption,
+    DictionaryOption,
+    LengthFormOption,
+    LengthPenaltyOption,
+    MaxLengthOption,
+    MinLengthOption,
+    NoRepeatOption,
+    ReplaceUnknownOption,
+    Wishes,
+    WithOption,
+    WorkersOption,
+    read_prefixes,
+)
+
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
 
@@ -24,11 +41,28 @@ class Format(StrEnum):
 
 
 def predict(
+    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    beam: BeamOption = None,
     n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
+    length_penalty: LengthPenaltyOption = None,
+    length_form: LengthFormOption = None,
+    coverage_penalty: CoveragePenaltyOption = None,
+    min_length: MinLengthOption = None,
+    max_length: MaxLengthOption = None,
+    no_repeat: NoRepeatOption = None,
+    ban: BanOption = None,
+    prefix: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What every output begins with; a space at its end ends the word."),
+    ] = None,
+    prefix_file: Annotated[Path | None, typer.Option(help="A prefix for each line of the input, or blank.")] = None,
+    others: WithOption = None,
+    replace_unknown: ReplaceUnknownOption = False,
+    dictionary: DictionaryOption = None,
+    workers: WorkersOption = 1,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
@@ -39,6 +73,7 @@ def predict(
     Examples:
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
+      seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 --workers 2 -o news.de
     """
     from seq2see.data.readers import decode, read_bytes, split_lines
 
@@ -47,30 +82,41 @@ def predict(
         typer.echo("type one input a line, and Ctrl-D when done", err=True)
     data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
     lines = split_lines(decode(data, name))
+    prefixes = read_prefixes(prefix, prefix_file, len(lines))
     import seq2see
+    from seq2see.workers import hire
 
-    loaded = seq2see.load(run, trust=trust)
+    loaded = seq2see.load([run, *(others or [])], trust=trust)
+    wishes = Wishes.read(context.params)
     form = Format.jsonl if attention else form
-    written = (write(prediction, form, attention) for prediction in predict_lines(loaded, lines, beam, n_best))
+    with hire(loaded, workers) as shared:
+        predictions = predict_lines(shared, lines, prefixes, wishes)
+        save((write(prediction, form, attention) for prediction in predictions), out)
+
+
+def save(lines: Iterator[str], out: Path | None) -> None:
+    """Write lines to a file, all or none, or to standard output as they come."""
     if out is None:
-        for line in written:
+        for line in lines:
             sys.stdout.write(line + "\n")
         return
     from seq2see.core.files import write_atomic
 
-    write_atomic(out, "".join(line + "\n" for line in written))
+    write_atomic(out, "".join(line + "\n" for line in lines))
 
 
-def predict_lines(run: "Run", lines: list[str], beam: int | None, n_best: int) -> Iterator["Prediction"]:
+def predict_lines(run: "Run", lines: list[str], prefixes: list[str], wishes: Wishes) -> Iterator["Prediction"]:
     """Predictions in order, a chunk at a time, with a bar if somebody watches."""
     from rich.console import Console
     from rich.progress import Progress
 
+    how = wishes.apply(run)
     console = Console(stderr=True)
     with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
         task = bar.add_task("predicting", total=len(lines))
         for start in range(0, len(lines), CHUNK):
-            yield from run.predict(lines[start : start + CHUNK], beam=beam, n_best=n_best)
+            chunk = slice(start, start + CHUNK)
+            yield from run.predict(lines[chunk], prefix=prefixes[chunk], **how)
             bar.update(task, completed=min(start + CHUNK, len(lines)))
 
 

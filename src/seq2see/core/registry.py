@@ -108,8 +108,11 @@ class Part:
             raise error if error.path else ConfigError(str(error), path=self.path) from error
 
 
-def part(group: str, spec: Any, *, path: KeyPath = ()) -> Part:
-    """Check `name` or `{kind: name, option: value}` against the constructor it names."""
+def part(group: str, spec: Any, *, path: KeyPath = (), beside: Any = None) -> Part:
+    """Check `name` or `{kind: name, option: value}` against the constructor it names.
+
+    Options of the class `beside` may stand among its own; who permits them takes them out again.
+    """
     if isinstance(spec, Part):
         return spec
     options = {"kind": spec} if isinstance(spec, str) else spec
@@ -117,6 +120,7 @@ def part(group: str, spec: Any, *, path: KeyPath = ()) -> Part:
         raise ConfigError(f"{group} must be a name or {{kind: name, ...}}; got {shorten(spec)}.", path=path)
     kind = options["kind"]
     parameters = _parameters(find(group, kind, path=(*path, "kind")), path)
+    parameters |= {} if beside is None else _parameters(beside, path)
     checked = {
         str(name): _check(str(name), value, parameters, f"{group} {kind}", (*path, str(name)))
         for name, value in options.items()

@@ -1,6 +1,7 @@
 """Tracing: every `Attend` of a model shows its weights to whoever looks, also those of a plug-in."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -43,6 +44,13 @@ class Trace:
         pieces = self._pieces[name]
         keys = max(piece.shape[3] for piece in pieces)
         return torch.cat([F.pad(piece, (0, keys - piece.shape[3])) for piece in pieces], dim=2)
+
+
+def source_names(names: Sequence[str]) -> list[str]:
+    """Of the Attends of a model, those that look at the source: named cross, else all but the halves' own."""
+    cross = [name for name in names if "cross" in name]
+    inner = [name for name in names if name.startswith("encoder.") or "own" in re.split(r"[._]", name)]
+    return cross or [name for name in names if name not in inner] or list(names)
 
 
 def active_trace() -> Trace | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated, Any, Literal
+from unicodedata import normalize
 
 from annotated_types import Ge
 from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
@@ -65,19 +66,39 @@ class Tokenizer:
         tokens = [_trim(text, start, max(end, after)) for (start, end), after in zip(spans, nexts, strict=True)]
         return Encoding((*encoded.ids, END), (*tokens, Token(MARKS[END], len(text), len(text))))
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The raw text of ids; marks are left out."""
-        return "".join(self._pieces(ids))
+    def decode(self, ids: Sequence[int], *, unknown: Sequence[str] = ()) -> str:
+        """The raw text of ids; marks are left out, but the unknown ones stand for the texts that are given for them."""
+        return "".join(self._pieces(ids, unknown))
 
-    def tokens(self, ids: Sequence[int]) -> tuple[Token, ...]:
+    def tokens(self, ids: Sequence[int], *, unknown: Sequence[str] = ()) -> tuple[Token, ...]:
         """The tokens of ids with offsets into `decode(ids)`."""
-        pieces = self._pieces(ids)
+        pieces = self._pieces(ids, unknown)
         text, ends = "".join(pieces), list(accumulate(map(len, pieces)))
         spans = zip(pieces, ends, ids, strict=True)
         return tuple(
-            Token(MARKS[number], end, end) if number < len(MARKS) else _trim(text, end - len(piece), end)
+            Token(MARKS[number], end, end) if number < len(MARKS) and not piece else _trim(text, end - len(piece), end)
             for piece, end, number in spans
         )
+
+    @property
+    def pieces(self) -> list[str]:
+        """What each id stands for in a text, with the marks of spaces; other marks stand for nothing."""
+        known = [str(self._backend.id_to_token(number) or "") for number in range(len(self))]
+        return ["" if number < len(MARKS) else piece for number, piece in enumerate(known)]
+
+    @property
+    def marks_spaces(self) -> bool:
+        """Whether a word carries the mark of the space before it; else a space is a token like others."""
+        return str(self._backend.normalizer.normalize_str("a")).startswith(SPACE)
+
+    def spell(self, word: str) -> set[str]:
+        """A word as pieces spell it: with a space before it and without, composed and as it was typed."""
+        normal = str(self._backend.normalizer.normalize_str(word)).removeprefix(SPACE)
+        typed = {normal, normalize("NFC", word), word}
+        if not self.marks_spaces:
+            return typed
+        marked = {form.replace(" ", SPACE) for form in typed}
+        return {start + form for start in ("", SPACE) for form in marked}
 
     def unknown(self, text: str) -> list[str]:
         """The pieces of a text that the vocabulary does not have."""
@@ -104,9 +125,12 @@ class Tokenizer:
             raise TokenError(f"a vocabulary must start with {', '.join(MARKS)}; got {', '.join(map(repr, first))}.")
         return cls(backend)
 
-    def _pieces(self, ids: Sequence[int]) -> list[str]:
+    def _pieces(self, ids: Sequence[int], unknown: Sequence[str] = ()) -> list[str]:
         """The text each id adds; the mark put before the first word is no text."""
         pieces = ["" if number < len(MARKS) else str(self._backend.id_to_token(number) or "") for number in ids]
+        places = (place for place, number in enumerate(ids) if number == UNKNOWN)
+        for place, text in zip(places, unknown, strict=False):
+            pieces[place] = text.replace(" ", SPACE)
         first = next((place for place, piece in enumerate(pieces) if piece), 0)
         pieces[first : first + 1] = [piece.removeprefix(SPACE) for piece in pieces[first : first + 1]]
         return [piece.replace(SPACE, " ") for piece in pieces]

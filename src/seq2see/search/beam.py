@@ -1,7 +1,7 @@
 """Beam search over a step function."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 from annotated_types import Ge
@@ -9,17 +9,21 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError
-from seq2see.core.tree import expand, select
+from seq2see.core.tree import select
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 
 T = TypeVar("T")
+BLOCK = 64  # neighbouring tokens of a vocabulary whose maxima are compared first
+FAINT = 1e-9  # attention below this counts as this much, so that a position nobody looked at has a logarithm
 
 
 class Beam:
     """Keep the `width` likeliest beginnings of each source; one that ends takes its place out of the beam.
 
     So a beam of one is greedy search, and a source is done when all its places are used up. Outputs are ranked by
-    log-probability / length ** length_penalty (0: by log-probability alone).
+    log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length_penalty (0: by
+    log-probability alone), b the coverage_penalty and p_ij the attention of output token j to source token i. The
+    gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14).
     """
 
     def __init__(
@@ -27,41 +31,57 @@ class Beam:
         *,
         width: Annotated[int, Ge(1)] = 5,
         length_penalty: Annotated[float, Ge(0)] = 1.0,
+        length_form: Literal["power", "gnmt"] = "power",
+        coverage_penalty: Annotated[float, Ge(0)] = 0.0,
         n_best: Annotated[int, Ge(1)] = 1,
     ) -> None:
         if n_best > width:
             raise SearchError(f"n_best must be at most the width of the beam; got {n_best} of {width}; widen the beam.")
-        self.width, self.length_penalty, self.n_best = width, length_penalty, n_best
+        self.width, self.n_best = width, n_best
+        self.length_penalty, self.length_form, self.coverage_penalty = length_penalty, length_form, coverage_penalty
 
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in limits.longest]
         front = _start(len(found), self.width, limits.start)
-        state = expand(state, self.width)
-        for position in range(int(limits.longest.max())):
+        for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
-            front, parents = _grow(front, limits.logprobs(logits, position))
-            front = self._harvest(front, limits, found)
+            front = _grow(front, limits.logprobs(logits, front.history, front.owners))
+            front = self._harvest(front, self._cover(state, limits), limits, found)
             going = front.live.any(dim=1).nonzero().squeeze(1)
             if len(going) == 0:
                 break
             if len(going) < len(front.sources):
-                front, parents, fixed = select(front, going), parents[going], select(fixed, going)
-            state = _reorder(state, parents.flatten(), rows=len(logits))
+                front, fixed = select(front, going), select(fixed, going)
+            front = _tighten(front)
+            state = _reorder(state, front.parents.flatten(), rows=len(logits))
         return [sorted(rows, key=lambda row: -row.score)[: self.n_best] for rows in found]
 
-    def _harvest(self, front: "_Front", limits: Limits, found: list[list[Hypothesis]]) -> "_Front":
+    def _cover(self, state: Any, limits: Limits) -> Float[Tensor, " n"] | None:
+        """The coverage part of the score for each row of the step."""
+        if not self.coverage_penalty:
+            return None
+        if limits.coverage is None:
+            raise SearchError("coverage_penalty needs a model that attends to its source; leave it out.")
+        paid = limits.coverage(state)
+        return self.coverage_penalty * paid.clamp(min=FAINT, max=1.0).log().sum(dim=1)
+
+    def _harvest(
+        self, front: "_Front", coverage: Float[Tensor, " n"] | None, limits: Limits, found: list[list[Hypothesis]]
+    ) -> "_Front":
         """Move what has ended, or has reached its limit, from the front to what was found."""
         ended = front.tokens[:, :, -1] == limits.end
         full = (front.tokens.shape[2] - 1 >= limits.longest[front.sources]).unsqueeze(1)
         done = front.live & (ended | full)
         for row, place in done.nonzero().tolist():
-            found[int(front.sources[row])].append(self._hypothesis(front, row, place, limits.end))
+            extra = 0.0 if coverage is None else coverage[front.parents[row, place]].item()
+            found[int(front.sources[row])].append(self._hypothesis(front, row, place, limits.end, extra))
         return replace(front, totals=front.totals.masked_fill(done, -torch.inf), places=front.places - done.sum(dim=1))
 
-    def _hypothesis(self, front: "_Front", row: int, place: int, end: int) -> Hypothesis:
+    def _hypothesis(self, front: "_Front", row: int, place: int, end: int, extra: float) -> Hypothesis:
         tokens = tuple(front.tokens[row, place, 1:].tolist())
         logprobs = tuple(front.logprobs[row, place, 1:].tolist())
-        score = sum(logprobs) / len(tokens) ** self.length_penalty
+        length = (5 + len(tokens)) / 6 if self.length_form == "gnmt" else len(tokens)
+        score = sum(logprobs) / length**self.length_penalty + extra
         return Hypothesis(tokens, logprobs, score=score, finished=tokens[-1] == end)
 
 
@@ -70,50 +90,97 @@ class _Front:
     """The beginnings that still grow, k rows for each source that is not done."""
 
     sources: Int[Tensor, " b"]
-    places: Int[Tensor, " b"]  # how many of the k rows are still to be used
+    places: Int[Tensor, " b"]  # how many outputs are still to be found
     tokens: Int[Tensor, "b k t"]  # the start mark first
     logprobs: Float[Tensor, "b k t"]  # of each token; 0 for the start mark
     totals: Float[Tensor, "b k"]  # log-probability so far; -inf where the row is not in use
+    parents: Int[Tensor, "b k"]  # the rows of the last step that these continue
 
     @property
     def live(self) -> Bool[Tensor, "b k"]:
         """The rows in use."""
         return self.totals > -torch.inf
 
+    @property
+    def history(self) -> Int[Tensor, "n t"]:
+        """What each row has written, without the start mark."""
+        return self.tokens[:, :, 1:].flatten(0, 1)
+
+    @property
+    def owners(self) -> Int[Tensor, " n"]:
+        """The source of each row."""
+        return self.sources.repeat_interleave(self.totals.shape[1])
+
 
 def _start(sources: int, width: int, mark: int) -> _Front:
-    """One beginning for each source, from which the first step fills all its places."""
-    totals = torch.full((sources, width), -torch.inf)
-    totals[:, 0] = 0.0
+    """One beginning for each source."""
     return _Front(
         sources=torch.arange(sources),
         places=torch.full((sources,), width),
-        tokens=torch.full((sources, width, 1), mark),
-        logprobs=torch.zeros(sources, width, 1),
-        totals=totals,
+        tokens=torch.full((sources, 1, 1), mark),
+        logprobs=torch.zeros(sources, 1, 1),
+        totals=torch.zeros(sources, 1),
+        parents=torch.arange(sources).unsqueeze(1),
     )
 
 
-def _grow(front: _Front, logprobs: Float[Tensor, "n v"]) -> tuple[_Front, Int[Tensor, "b k"]]:
-    """The likeliest continuations, as many as there are places, and the rows of the step that they continue."""
-    sources, width = front.totals.shape
-    vocabulary = logprobs.shape[1]
-    candidates = (front.totals.unsqueeze(2) + logprobs.view(sources, width, vocabulary)).flatten(1)
-    totals, best = candidates.topk(width, dim=1)
-    parents = best // vocabulary
-    taken = logprobs.reshape(sources, -1).gather(1, best)
+def _grow(front: _Front, logprobs: Float[Tensor, "n v"]) -> _Front:
+    """The likeliest continuations of each source, as many as there are places."""
+    sources, rows = front.totals.shape
+    width = int(front.places.max())
+    best, tokens = top(logprobs, min(width, logprobs.shape[1]))  # what is best of all is among the best of its row
+    each = best.shape[1]
+    candidates = (front.totals.unsqueeze(2) + best.view(sources, rows, each)).flatten(1)
+    totals, chosen = candidates.topk(min(width, rows * each), dim=1)
+    parents = chosen // each
     past = parents.unsqueeze(2).expand(-1, -1, front.tokens.shape[2])
-    grown = replace(
+    added = [part.reshape(sources, -1).gather(1, chosen).unsqueeze(2) for part in (tokens, best)]
+    return replace(
         front,
-        tokens=torch.cat([front.tokens.gather(1, past), (best % vocabulary).unsqueeze(2)], dim=2),
-        logprobs=torch.cat([front.logprobs.gather(1, past), taken.unsqueeze(2)], dim=2),
-        totals=totals.masked_fill(torch.arange(width) >= front.places.unsqueeze(1), -torch.inf),
+        tokens=torch.cat([front.tokens.gather(1, past), added[0]], dim=2),
+        logprobs=torch.cat([front.logprobs.gather(1, past), added[1]], dim=2),
+        totals=totals.masked_fill(torch.arange(totals.shape[1]) >= front.places.unsqueeze(1), -torch.inf),
+        parents=parents + rows * torch.arange(sources).unsqueeze(1),
     )
-    return grown, parents + width * torch.arange(sources).unsqueeze(1)
 
 
-def _reorder(state: T, order: Int[Tensor, " n"], *, rows: int) -> T:
+def _tighten(front: _Front) -> _Front:
+    """The front without the columns that no source has a use for, live rows first."""
+    needed = int(front.live.sum(dim=1).max())
+    if needed == front.totals.shape[1]:
+        return front
+    totals, kept = front.totals.topk(needed, dim=1)
+    past = kept.unsqueeze(2).expand(-1, -1, front.tokens.shape[2])
+    return replace(
+        front,
+        tokens=front.tokens.gather(1, past),
+        logprobs=front.logprobs.gather(1, past),
+        totals=totals,
+        parents=front.parents.gather(1, kept),
+    )
+
+
+def _reorder(state: T, order: Int[Tensor, " m"], *, rows: int) -> T:
     """The state in the order of its hypotheses; left alone if that did not change."""
     if len(order) == rows and torch.equal(order, torch.arange(rows)):
         return state
     return select(state, order)
+
+
+def top(scores: Float[Tensor, "n v"], count: int) -> tuple[Float[Tensor, "n c"], Int[Tensor, "n c"]]:
+    """The largest scores of each row and where they stand.
+
+    torch's topk copies a whole row. Of a long row only `count` blocks can hold them: those with the largest maxima.
+    """
+    vocabulary = scores.shape[1]
+    if count == 1:
+        return scores.max(dim=1, keepdim=True)
+    if vocabulary <= 2 * count * BLOCK:
+        return scores.topk(count, dim=1)
+    whole = vocabulary // BLOCK * BLOCK
+    blocks = scores[:, :whole].unflatten(1, (-1, BLOCK)).amax(dim=2).topk(count, dim=1).indices
+    inside = (blocks.unsqueeze(2) * BLOCK + torch.arange(BLOCK)).flatten(1)
+    rest = torch.arange(whole, vocabulary).expand(len(scores), -1)
+    places = torch.cat([inside, rest], dim=1)
+    best = scores.gather(1, places).topk(count, dim=1)
+    return best.values, places.gather(1, best.indices)

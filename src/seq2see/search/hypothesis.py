@@ -1,12 +1,14 @@
 """What a search finds, and what every search must be told."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+
+from seq2see.search.rules import Rule, force, release
 
 # (tokens [n], state, fixed) -> (logits [n v], state); n hypotheses, a whole multiple of the rows of `fixed`
 Step = Callable[[Tensor, Any, Any], tuple[Tensor, Any]]
@@ -29,26 +31,44 @@ class Hypothesis:
 
 @dataclass(frozen=True)
 class Limits:
-    """The marks of the vocabulary, and how long an output may become, source by source."""
+    """The marks of the vocabulary, how long an output may become, source by source, and the rules it obeys."""
 
     start: int
     end: int
-    longest: Int[Tensor, " b"]
-    shortest: int = 0
-    banned: Sequence[int] = field(default_factory=tuple)
+    longest: Int[Tensor, " b"]  # tokens, the end mark included
+    banned: Sequence[int] = ()  # tokens that never come, such as the mark of padding
+    rules: Sequence[Rule] = ()
+    prefixes: Int[Tensor, "b p"] | None = None  # with what outputs must begin, -1 behind it; it beats every rule
+    # the attention that each hypothesis has paid to each position of its source [n s], read off a state
+    coverage: Callable[[Any], Tensor] | None = None
 
-    def logprobs(self, logits: Float[Tensor, "n v"], position: int) -> Float[Tensor, "n v"]:
-        """Log-probabilities in which what must not come next cannot come; the rest stays as the model says it."""
-        allowed = logits.log_softmax(dim=-1)
-        banned = [*self.banned, self.end] if position < self.shortest else list(self.banned)
-        if banned:
-            allowed[:, banned] = -torch.inf
+    def logprobs(
+        self, logits: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]
+    ) -> Float[Tensor, "n v"]:
+        """Log-probabilities in which what must not come next is -inf; the rest stays as the model says it.
+
+        `history` holds what each hypothesis has written, without the start mark, and `sources` whose output it is.
+        Something can always come: where the rules leave nothing, that is the end mark.
+        """
+        own = logits.log_softmax(dim=-1)
+        allowed = own if not self.rules and self.prefixes is None else own.clone()
+        if self.banned:
+            allowed[:, list(self.banned)] = -torch.inf
+        for rule in self.rules:
+            rule(allowed, history, sources)
+        if self.rules:
+            release(allowed, own, self.end)
+        if self.prefixes is not None:
+            force(allowed, own, history, self.prefixes[sources])
         return allowed
 
 
 @runtime_checkable
 class Search(Protocol):
-    """A way from a step function to outputs: for each source a list, best first."""
+    """A way from a step function to outputs: for each source a list, best first.
+
+    It turns logits into log-probabilities with `limits.logprobs`, and so obeys every rule.
+    """
 
     width: int  # how many hypotheses of one source are looked at together
 

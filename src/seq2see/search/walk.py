@@ -19,18 +19,20 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice) 
     found: list[list[tuple[int, float]]] = [[] for _ in limits.longest]
     alive = torch.arange(len(found))
     tokens = torch.full_like(alive, limits.start)
+    history = tokens.new_empty(len(found), 0)
     for position in range(int(limits.longest.max())):
         logits, state = step(tokens, state, fixed)
-        logprobs = limits.logprobs(logits, position)
+        logprobs = limits.logprobs(logits, history, alive)
         tokens = choose(logprobs, alive)
         taken = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
         for source, token, logprob in zip(alive.tolist(), tokens.tolist(), taken.tolist(), strict=True):
             found[source].append((token, logprob))
+        history = torch.cat([history, tokens.unsqueeze(1)], dim=1)
         going = ((tokens != limits.end) & (position + 1 < limits.longest[alive])).nonzero().squeeze(1)
         if len(going) == 0:
             break
         if len(going) < len(alive):
-            alive, tokens = alive[going], tokens[going]
+            alive, tokens, history = alive[going], tokens[going], history[going]
             state, fixed = select(state, going), select(fixed, going)
     return [_hypothesis(row, limits.end) for row in found]
 

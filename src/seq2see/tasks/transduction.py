@@ -1,6 +1,6 @@
 """Text to text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
 
@@ -15,11 +15,14 @@ from seq2see.core.token import Token
 from seq2see.data.batch import Batch, group_by_length, pad
 from seq2see.data.pairs import Pairs
 from seq2see.data.store import pack
-from seq2see.data.tokenise import END, PAD, START, UNKNOWN, Tokenizer
+from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.text import Metric, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
-from seq2see.search.hypothesis import Hypothesis, Limits, Search
+from seq2see.search.hypothesis import Hypothesis, Search
+from seq2see.search.rules import Rules
+from seq2see.tasks.beginning import Beginning, cover, join
+from seq2see.tasks.demands import Demands
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
 
@@ -92,17 +95,56 @@ class Transduction:
         return Loss(total, nll, len(targets))
 
     @torch.inference_mode()
-    def predict(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> list[list[Output]]:
-        """Outputs for each text, best first; a blank text has a blank output."""
+    def predict(
+        self,
+        model: Seq2Seq,
+        texts: Sequence[str],
+        search: Search,
+        *,
+        rules: Rules | None = None,
+        prefixes: Sequence[str] = (),
+        unknown: bool = False,
+        others: Sequence[tuple["Transduction", Seq2Seq]] = (),
+    ) -> list[list[Output]]:
+        """Outputs for each text, best first; a blank text has a blank output.
+
+        A prefix for each text is what its outputs begin with; `unknown` permits the unknown mark; `others` are models
+        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's.
+        """
+        demands = Demands(self.target, rules or Rules(), prefixes, unknown)
+        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
+        covering = getattr(search, "coverage_penalty", 0.0) > 0
+        for rows in self.plan(texts, search):
+            batch = [texts[row] for row in rows]
+            mine = self.begin(model, batch, covering=covering)
+            start = join([mine, *(task.begin(other, batch) for task, other in others)])
+            found = search(start.step, start.state, start.fixed, demands.limit(rows, start))
+            for row, hypotheses in zip(rows, found, strict=True):
+                results[row] = [self.read(hypothesis, texts[row]) for hypothesis in hypotheses]
+        return results
+
+    def plan(self, texts: Sequence[str], search: Search) -> list[list[int]]:
+        """The texts that are decoded together, batch by batch; blank ones are in none."""
         for text in texts:
             if not isinstance(text, str):
                 raise TokenError(f"predict takes texts; got {type(text).__name__}; give a str or a list of them.")
-        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         rows = [row for row, text in enumerate(texts) if text.strip()]
-        for row, hypotheses in self._decode(model, [texts[row] for row in rows], search):
-            text = texts[rows[row]]
-            results[rows[row]] = [self.read(hypothesis, text) for hypothesis in hypotheses]
-        return results
+        if not rows:
+            return []
+        sequences = pack(self.source.ids([texts[row] for row in rows]))
+        batches = group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1))
+        return [[rows[place] for place in batch.tolist()] for batch in batches]
+
+    def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
+        """Read a batch of texts; `covering` makes the step add up the attention it pays to them."""
+        model.eval()
+        source, mask = pad(self.source.ids(texts))
+        memory = model.encoder(source, mask)
+        fixed, state = model.decoder.begin(memory)
+        # as long as any target of training, and for longer sources twice their length and a little
+        longest = (2 * mask.sum(dim=1) + 20).clamp(min=self.longest_target)
+        beginning = Beginning(model.decoder.step, state, fixed, longest)
+        return cover(beginning, model, memory.mask) if covering else beginning
 
     def score(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
         """Every metric of this task."""
@@ -114,17 +156,6 @@ class Transduction:
         sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
         text = self.target.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
-
-    def _decode(self, model: Seq2Seq, texts: Sequence[str], search: Search) -> Iterator[tuple[int, list[Hypothesis]]]:
-        model.eval()
-        sequences = pack(self.source.ids(texts))
-        for rows in group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1)) if texts else ():
-            source, mask = pad([sequences[row] for row in rows.tolist()])
-            fixed, state = model.decoder.begin(model.encoder(source, mask))
-            # as long as any target of training, and for longer sources twice their length and a little
-            longest = (2 * mask.sum(dim=1) + 20).clamp(min=self.longest_target)
-            limits = Limits(START, END, longest=longest, banned=(PAD, START, UNKNOWN))
-            yield from zip(rows.tolist(), search(model.decoder.step, state, fixed, limits), strict=True)
 
 
 def _learn(spec: PartSpec | None, texts: Sequence[str], side: str) -> Tokenizer:

@@ -1,5 +1,6 @@
 """Laws of encoders and decoders."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,12 +11,15 @@ from seq2see.core.registry import Part, find, part
 from seq2see.core.tree import expand, select
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
-from seq2see.search.hypothesis import Limits, Search
+from seq2see.search.hypothesis import Hypothesis, Limits, Search
+from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
 
 SOURCES, LENGTH, TARGETS = 3, 7, 5
 WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
 END = 2
+PIECES = ("", "", "", *"abcdefghijklmn")
+PREFIXES = ((5, 6), (), (7,))
 
 
 def tiny_encoder(spec: Any) -> Any:
@@ -54,16 +58,27 @@ def check_decoder(spec: Any, encoder_spec: Any) -> None:
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
-    for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
-        _check_rescoring(decoder, encoder, search)
-        _check_batching(decoder, encoder, search)
-    _check_greedy_is_narrow_beam(decoder, encoder)
+    for ruled in (False, True):
+        for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
+            found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled)
+            _check_rescoring(decoder, encoder, found)
+            for row in range(SOURCES):
+                (alone,) = decode(decoder, encoder, [row], search, ruled=ruled)
+                assert [h.tokens for h in alone] == [h.tokens for h in found[row]], "company changes the outputs"
+        greedy, narrow = (decode(decoder, encoder, range(SOURCES), s, ruled=ruled) for s in (Greedy(), Beam(width=1)))
+        assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
 
 
-def decode(decoder: Any, encoder: Any, tokens: Tensor, mask: Tensor, search: Search) -> Any:
-    """Search with a tiny model; outputs are short."""
+def decode(
+    decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
+) -> list[list[Hypothesis]]:
+    """Search with a tiny model, with rules and prefixes or without; outputs are short."""
+    tokens, mask = _sources(rows)
     fixed, state = decoder.begin(encoder(tokens, mask))
-    return search(decoder.step, state, fixed, Limits(1, END, longest=mask.sum(dim=1) + 1, banned=(0, 1)))
+    rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
+    prefixes = pack_prefixes([PREFIXES[row] for row in rows]) if ruled else None
+    longest = mask.sum(dim=1) + 3
+    return search(decoder.step, state, fixed, Limits(1, END, longest, (0, 1), rules=rules, prefixes=prefixes))
 
 
 def _check_steps(decoder: Any, memory: Memory) -> None:
@@ -100,12 +115,10 @@ def _check_selection(decoder: Any, memory: Memory) -> None:
     torch.testing.assert_close(again, also)
 
 
-def _check_rescoring(decoder: Any, encoder: Any, search: Search) -> None:
+def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]]) -> None:
     """The log-probability a search reports is the one teacher forcing gives."""
-    tokens, mask = _sources()
-    for row, hypotheses in enumerate(decode(decoder, encoder, tokens, mask, search)):
-        length = int(mask[row].sum())
-        memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+    for row, hypotheses in enumerate(found):
+        memory = encoder(*_sources([row]))
         for hypothesis in hypotheses:
             inputs = torch.tensor([[1, *hypothesis.tokens[:-1]]])
             logprobs = decoder(inputs, memory).log_softmax(dim=-1)[0]
@@ -115,25 +128,13 @@ def _check_rescoring(decoder: Any, encoder: Any, search: Search) -> None:
             )
 
 
-def _check_batching(decoder: Any, encoder: Any, search: Search) -> None:
-    """A source gives the same outputs alone and in company."""
-    tokens, mask = _sources()
-    together = decode(decoder, encoder, tokens, mask, search)
-    for row, length in enumerate(mask.sum(dim=1).tolist()):
-        (alone,) = decode(decoder, encoder, tokens[row : row + 1, :length], mask[row : row + 1, :length], search)
-        assert [hypothesis.tokens for hypothesis in alone] == [hypothesis.tokens for hypothesis in together[row]]
-
-
-def _check_greedy_is_narrow_beam(decoder: Any, encoder: Any) -> None:
-    greedy = decode(decoder, encoder, *_sources(), Greedy())
-    narrow = decode(decoder, encoder, *_sources(), Beam(width=1))
-    assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
-
-
-def _sources() -> tuple[Tensor, Tensor]:
+def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
+    """The given ones of three sources, padded to the longest of them."""
     torch.manual_seed(2)
-    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1]).unsqueeze(1)
-    return torch.randint(0, WORDS, (SOURCES, LENGTH)), mask
+    tokens = torch.randint(0, WORDS, (SOURCES, LENGTH))[list(rows)]
+    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
+    longest = int(mask.sum(dim=1).max())
+    return tokens[:, :longest], mask[:, :longest]
 
 
 def _tiny(group: str, spec: Any) -> Part:

@@ -1,18 +1,89 @@
-"""Laws of search, on a language small enough to list all its outputs."""
+"""Laws of search, on a language small enough to list all its outputs, under every rule."""
 
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from seq2see.search.hypothesis import Hypothesis, Limits, Search
+from seq2see.core.tree import select
+from seq2see.search.hypothesis import Hypothesis, Limits, Search, Step
+from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, pack_prefixes
 
-START, END, SIGNS, LONGEST, SOURCES = 0, 1, 4, 4, 3
+START, END, A, B = range(4)
+SIGNS, LONGEST, SOURCES = 4, 4, 3
+PIECES = ("", "", "a", "b")
+
+History = tuple[int, ...]
 
 
-def table_step(seed: int) -> tuple[Callable[[Tensor, Any, Any], tuple[Tensor, Any]], Tensor, Tensor]:
+@dataclass(frozen=True)
+class Case:
+    """A rule as a search is given it, and as a person would say it."""
+
+    permits: Callable[[History, int], bool] = lambda history, token: True
+    rules: Sequence[Rule] = ()
+    longest: tuple[int, ...] = (LONGEST, 2, LONGEST)  # one source must be shorter than the others
+    prefixes: tuple[History, ...] = ((), (), ())
+    word_at: tuple[int, ...] = (-1, -1, -1)  # where a's must stand, source by source: they begin a word
+
+    def limits(self, sources: Sequence[int] = range(SOURCES)) -> Limits:
+        """What a search of these sources is told."""
+        places = torch.tensor([self.word_at[source] for source in sources])
+        begins = torch.tensor([False, True, True, False])
+        prefixes = pack_prefixes([self.prefixes[source] for source in sources])
+        return Limits(
+            START,
+            END,
+            longest=torch.tensor([self.longest[source] for source in sources]),
+            banned=(START,),
+            rules=[*self.rules, NewWord(places, begins)] if any(self.word_at[s] >= 0 for s in sources) else self.rules,
+            prefixes=prefixes if prefixes.numel() else None,
+        )
+
+    def choices(self, source: int, history: History) -> list[int]:
+        """What may come next: the prefix while it lasts, then what the rule permits, and if that is nothing the end."""
+        prefix = self.prefixes[source]
+        if len(history) < len(prefix):
+            return [prefix[len(history)]]
+        words = (A, END) if self.word_at[source] == len(history) else range(1, SIGNS)
+        return [token for token in words if self.permits(history, token)] or [END]
+
+
+def _ends_late(history: History, token: int) -> bool:
+    return token != END or len(history) >= 2
+
+
+def _no_pair_twice(history: History, token: int) -> bool:
+    return not history or (history[-1], token) not in list(pairwise(history))
+
+
+CASES = {
+    "no rule": Case(),
+    "min length": Case(_ends_late, [MinLength(2, END)]),
+    "max length": Case(longest=(2, 1, 3)),
+    "no token twice": Case(lambda history, token: token not in history, [NoRepeat(1)]),
+    "no pair twice": Case(_no_pair_twice, [NoRepeat(2)]),
+    "a banned token": Case(lambda history, token: token != A, [Ban(["a"], PIECES)]),
+    "a banned word": Case(lambda history, token: (*history, token)[-3:] != (A, B, A), [Ban(["aba"], PIECES)]),
+    "prefix": Case(prefixes=((A, B), (), (B,))),
+    "a prefix as long as the output": Case(prefixes=((B, B, A, A), (A, A), ())),
+    "a new word": Case(word_at=(1, 0, -1)),
+    "a prefix against the rules": Case(
+        lambda history, token: token not in history and token != B,
+        [NoRepeat(1), Ban(["b"], PIECES)],
+        prefixes=((B, B), (), (A,)),
+    ),
+    "nothing left": Case(
+        lambda history, token: token not in history and (token != END or len(history) >= LONGEST),
+        [NoRepeat(1), MinLength(LONGEST, END)],
+    ),
+}
+
+
+def table_step(seed: int) -> tuple[Step, Tensor, Tensor]:
     """A step function that looks the logits up by source, position and last token; with its state and fixed part."""
     table = torch.randn(SOURCES, LONGEST + 1, SIGNS, SIGNS, generator=torch.Generator().manual_seed(seed))
 
@@ -23,38 +94,60 @@ def table_step(seed: int) -> tuple[Callable[[Tensor, Any, Any], tuple[Tensor, An
     return step, torch.zeros(SOURCES, dtype=torch.long), torch.arange(SOURCES)
 
 
-def limits() -> Limits:
-    """The marks of the small language; the second source must be shorter than the others."""
-    return Limits(START, END, longest=torch.tensor([LONGEST, 2, LONGEST]), banned=(START,))
+def list_outputs(
+    step: Step, state: Any, fixed: Any, source: int, case: Case = CASES["no rule"]
+) -> dict[History, float]:
+    """Every output of one source that obeys, with its log-probability."""
+    row = torch.tensor([source])
+    outputs: dict[History, float] = {}
 
+    def extend(history: History, total: float, state: Any) -> None:
+        logits, state = step(torch.tensor([history[-1] if history else START]), state, select(fixed, row))
+        logprobs = logits.log_softmax(dim=-1)[0].tolist()
+        for token in case.choices(source, history):
+            longer, logprob = (*history, token), total + logprobs[token]
+            if token == END or len(longer) == case.longest[source]:
+                outputs[longer] = logprob
+            else:
+                extend(longer, logprob, state)
 
-def list_outputs(step: Any, source: int, longest: int) -> dict[tuple[int, ...], float]:
-    """Every output of one source with its log-probability."""
-    outputs = {}
-    for length in range(1, longest + 1):
-        for tokens in product(range(1, SIGNS), repeat=length):
-            ended = tokens[-1] == END
-            if END not in tokens[:-1] and (ended or length == longest):
-                outputs[tokens] = _rescore(step, source, tokens)
+    extend((), 0.0, select(state, row))
     return outputs
 
 
-def check_search(search: Search, *, seed: int = 0) -> list[list[Hypothesis]]:
-    """Outputs are possible ones within their limits, and their log-probabilities are those of the model."""
+def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypothesis]]]:
+    """Under every rule outputs obey it, their log-probabilities are the model's, and company changes nothing.
+
+    What was found is given back by rule.
+    """
+    return {name: _check_case(search, case, seed) for name, case in CASES.items()}
+
+
+def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]:
     step, state, fixed = table_step(seed)
-    found = search(step, state, fixed, limits())
+    step = _watch(step, search, case)
+    found = search(step, state, fixed, case.limits())
+    assert len(found) == SOURCES, "every source has a list of outputs"
     for source, hypotheses in enumerate(found):
-        possible = list_outputs(step, source, int(limits().longest[source]))
+        possible = list_outputs(step, state, fixed, source, case)
+        assert hypotheses, "every source has an output"
         for hypothesis in hypotheses:
             assert hypothesis.tokens in possible, f"{hypothesis.tokens} is no output"
             assert abs(possible[hypothesis.tokens] - hypothesis.logprob) < 1e-4, "the log-probability is another"
             assert hypothesis.finished == (hypothesis.tokens[-1] == END)
+        row = torch.tensor([source])
+        (alone,) = search(step, select(state, row), select(fixed, row), case.limits([source]))
+        assert [h.tokens for h in alone] == [h.tokens for h in hypotheses], "company changes the outputs"
     return found
 
 
-def _rescore(step: Any, source: int, tokens: tuple[int, ...]) -> float:
-    state, total, last = torch.zeros(1, dtype=torch.long), 0.0, START
-    for token in tokens:
-        logits, state = step(torch.tensor([last]), state, torch.tensor([source]))
-        total, last = total + logits.log_softmax(dim=-1)[0, token].item(), token
-    return total
+def _watch(step: Step, search: Search, case: Case) -> Step:
+    """The step, with a look at what it costs: no more rows than are asked for, none of sources that must be done."""
+
+    def watched(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        assert len(tokens) % len(fixed) == 0, "hypotheses are a multiple of the sources"
+        assert len(tokens) <= max(search.width, 1) * len(fixed), "more hypotheses than the width"
+        assert all(case.longest[source] > int(state[0]) for source in fixed.tolist()), "a source beyond its limit"
+        return step(tokens, state, fixed)
+
+    return watched

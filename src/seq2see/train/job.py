@@ -12,7 +12,6 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
 from seq2see.core.files import write_atomic
 from seq2see.core.foreign import admit
-from seq2see.core.registry import part
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
@@ -20,6 +19,7 @@ from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.data.tokenise import END, START
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.transduction import Transduction
 from seq2see.train.checkpoint import read_checkpoint
@@ -78,7 +78,7 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     splits = dict(diagnosis.splits)
     if "valid" not in splits:
         splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
-    part("search", config.search, path=("search",))()
+    read_search(config.search)[0]()
     parts = read_pretrained(config.init) if _begins(folder) else []
     known = choose_tokenizers(config, parts)
     task = folder.read_task() if folder.has_task else Transduction.learn(config, splits["train"], known=known)

@@ -1,0 +1,53 @@
+"""Unknown words of an output, replaced by the source words that the model looked at (Luong et al. 2015b, section 3)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from unicodedata import category
+
+import numpy as np
+from jaxtyping import Float32
+
+from seq2see.core.trace import source_names
+from seq2see.data.tokenise import UNKNOWN, Tokenizer
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.tasks.transduction import Output
+
+
+def replace_unknown(
+    output: Output, trace: AttentionTrace, target: Tokenizer, dictionary: Mapping[str, str] | None = None
+) -> Output:
+    """The output with a source word, or its entry in the dictionary, for each unknown mark; its ids stay."""
+    weights = average_maps(trace)
+    rows = [row for row, number in enumerate(output.ids) if number == UNKNOWN]
+    words = [find_word(trace, weights[row], dictionary or {}) for row in rows]
+    tokens = target.tokens(output.ids, unknown=words)
+    sure = [replace(new, confidence=old.confidence) for new, old in zip(tokens, output.tokens, strict=True)]
+    return replace(output, text=target.decode(output.ids, unknown=words), tokens=tuple(sure))
+
+
+def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:
+    """The attention to the source, averaged over heads and over the Attends that look at it."""
+    names = source_names([one.name for one in trace.maps])
+    means = [one.weights.mean(axis=0) for one in trace.maps if one.name in names]
+    return np.asarray(np.mean(means, axis=0), dtype=np.float32)
+
+
+def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], dictionary: Mapping[str, str]) -> str:
+    """The word around the source token with the most attention, with a space before it if the source has one."""
+    text, tokens = trace.source, trace.source_tokens
+    real = [place for place, token in enumerate(tokens) if text[token.start : token.end].strip()]
+    token = tokens[max(real, key=lambda place: weights[place])]
+    start, end = token.start, token.end
+    if _in_word(text[start]):
+        while start > 0 and _in_word(text[start - 1]):
+            start -= 1
+    if _in_word(text[end - 1]):
+        while end < len(text) and _in_word(text[end]):
+            end += 1
+    word = text[start:end]
+    glued = start > 0 and not text[start - 1].isspace()
+    return ("" if glued else " ") + dictionary.get(word, word)
+
+
+def _in_word(letter: str) -> bool:
+    return letter.isalnum() or letter == "_" or category(letter).startswith("M")

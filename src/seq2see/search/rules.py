@@ -1,0 +1,141 @@
+"""Rules that every search obeys: what must not come next, given what each hypothesis has written so far.
+
+A rule sets log-probabilities to -inf, in place, and changes nothing else: what remains is as the model says it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Protocol, runtime_checkable
+
+import torch
+from annotated_types import Ge
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from seq2see.core.errors import SearchError
+
+
+@runtime_checkable
+class Rule(Protocol):
+    """Forbids tokens; `history` is without the start mark, `sources` says whose output each row is."""
+
+    def __call__(
+        self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]
+    ) -> None: ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What outputs must be like, as people say it; lengths count tokens."""
+
+    min_length: Annotated[int, Ge(0)] = 0  # before the end mark
+    max_length: Annotated[int, Ge(1)] | None = None  # the end mark included; None: in proportion to the source
+    no_repeat: Annotated[int, Ge(0)] = 0  # no sequence of so many tokens comes twice; 0: any may
+    ban: Sequence[str] = ()  # words that must not be written
+
+    def __post_init__(self) -> None:
+        for name, least in (("min_length", 0), ("no_repeat", 0), ("max_length", 1)):
+            if (value := getattr(self, name)) is not None and value < least:
+                raise SearchError(f"{name} must be at least {least}; got {value}.")
+        if self.max_length is not None and self.min_length > self.max_length:
+            both = f"{self.min_length} and {self.max_length}"
+            raise SearchError(f"min_length must be at most max_length; got {both}; change one of them.")
+        if isinstance(self.ban, str) or not all(isinstance(word, str) and word.strip() for word in self.ban):
+            raise SearchError(f"ban must be a list of words, none of them blank; got {self.ban!r}.")
+
+
+@dataclass(frozen=True)
+class MinLength:
+    """The end mark cannot come before `length` tokens."""
+
+    length: int
+    end: int
+
+    def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
+        if history.shape[1] < self.length:
+            logprobs[:, self.end] = -torch.inf
+
+
+@dataclass(frozen=True)
+class NoRepeat:
+    """No sequence of `size` tokens comes twice (Paulus et al. 2018, section 2.5)."""
+
+    size: int
+
+    def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
+        if history.shape[1] < self.size:
+            return
+        seen = history.unfold(1, self.size, 1)  # [n, how many, size]
+        tail = history[:, history.shape[1] - self.size + 1 :].unsqueeze(1)
+        rows, places = (seen[:, :, :-1] == tail).all(dim=2).nonzero(as_tuple=True)
+        logprobs[rows, seen[rows, places, -1]] = -torch.inf
+
+
+class Ban:
+    """Words cannot be completed, however they are cut into tokens; a word begins where a token begins.
+
+    `pieces` is the text of every token. If the last tokens of a history spell the beginning of a word, the token that
+    spells all of its rest cannot come.
+    """
+
+    def __init__(self, words: Iterable[str], pieces: Sequence[str]) -> None:
+        self.pieces = pieces
+        numbers = {piece: number for number, piece in enumerate(pieces) if piece}
+        self.completions: dict[str, set[int]] = {}  # by what is spelled already
+        for word in words:
+            for cut in range(len(word)):
+                if word[cut:] in numbers:
+                    self.completions.setdefault(word[:cut], set()).add(numbers[word[cut:]])
+        self.reach = max(map(len, self.completions), default=0)
+
+    def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
+        logprobs[:, list(self.completions.get("", ()))] = -torch.inf
+        recent = history[:, max(history.shape[1] - self.reach, 0) :]  # a token spells a letter or more
+        for row, tokens in enumerate(recent.tolist() if self.reach else ()):
+            spelled = ""
+            for token in reversed(tokens):
+                spelled = self.pieces[token] + spelled
+                if len(spelled) > self.reach:
+                    break
+                logprobs[row, list(self.completions.get(spelled, ()))] = -torch.inf
+
+
+@dataclass(frozen=True)
+class NewWord:
+    """At its place, source by source, an output can only begin a new word or end."""
+
+    places: Int[Tensor, " b"]  # -1: nowhere
+    begins: Bool[Tensor, " v"]  # the tokens that begin a word, and the end mark
+
+    def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
+        here = self.places[sources] == history.shape[1]
+        logprobs.masked_fill_(here.unsqueeze(1) & ~self.begins, -torch.inf)
+
+
+def release(allowed: Float[Tensor, "n v"], own: Float[Tensor, "n v"], end: int) -> None:
+    """Where the rules leave nothing, the end mark may come after all."""
+    stuck = allowed.amax(dim=1) == -torch.inf
+    allowed[stuck, end] = own[stuck, end]
+
+
+def force(
+    allowed: Float[Tensor, "n v"],
+    own: Float[Tensor, "n v"],
+    history: Int[Tensor, "n t"],
+    prefixes: Int[Tensor, "n p"],
+) -> None:
+    """While a prefix lasts, its token alone can come, whatever other rules say; -1 stands behind a prefix."""
+    place = history.shape[1]
+    if place >= prefixes.shape[1]:
+        return
+    rows = (prefixes[:, place] >= 0).nonzero().squeeze(1)
+    tokens = prefixes[rows, place]
+    allowed[rows] = -torch.inf
+    allowed[rows, tokens] = own[rows, tokens]
+
+
+def pack_prefixes(prefixes: Sequence[Sequence[int]]) -> Int[Tensor, "b p"]:
+    """Prefixes of different lengths as one tensor, -1 behind each."""
+    longest = max(map(len, prefixes), default=0)
+    rows = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
+    return torch.tensor(rows, dtype=torch.long).reshape(len(rows), longest)

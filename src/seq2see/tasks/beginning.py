@@ -1,0 +1,76 @@
+"""Where a search begins: what a model, or several together, know of a batch of sources before the first token."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from seq2see.core.errors import SearchError, Seq2SeeError
+from seq2see.core.trace import Trace, source_names, tracing
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.search.ensemble import average
+from seq2see.search.hypothesis import Step
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a search is given for a batch of sources."""
+
+    step: Step
+    state: Any
+    fixed: Any
+    longest: Int[Tensor, " b"]  # tokens an output may have, unless somebody says otherwise
+    coverage: Callable[[Any], Tensor] | None = None  # of a state: the attention paid to each source position [n s]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """A decoder's state, and the attention each hypothesis has paid to each source position so far."""
+
+    inner: Any
+    paid: Float[Tensor, "n s"]  # 1 where the source is padded: nothing is left to see there
+
+
+def cover(beginning: Beginning, model: Seq2Seq, mask: Bool[Tensor, "b s"]) -> Beginning:
+    """The same beginning with a step that adds up the attention of `model`."""
+
+    def step(tokens: Tensor, state: Covered, fixed: Any) -> tuple[Tensor, Covered]:
+        try:
+            with tracing(model) as trace:
+                logits, inner = beginning.step(tokens, state.inner, fixed)
+        except Seq2SeeError as error:
+            raise SearchError(f"leave out coverage_penalty: {error}") from None
+        return logits, Covered(inner, state.paid + look_up(trace, state.paid.shape))
+
+    state = Covered(beginning.state, torch.where(mask, 0.0, 1.0))
+    return replace(beginning, step=step, state=state, coverage=lambda state: state.paid)
+
+
+def look_up(trace: Trace, shape: torch.Size) -> Float[Tensor, "n s"]:
+    """The attention of one step to the source, averaged over heads and Attends.
+
+    A row of weights is a hypothesis, or a source with its hypotheses as queries; either way they come in order.
+    """
+    maps = [trace.weights(name) for name in source_names(trace.names)]
+    means = [weights.mean(dim=1).reshape(shape) for weights in maps if weights.shape[-1] == shape[1]]
+    if not means:
+        raise SearchError("coverage_penalty needs attention to every position of the source; leave it out.")
+    return torch.stack(means).mean(dim=0)
+
+
+def join(beginnings: Sequence[Beginning]) -> Beginning:
+    """One beginning from those of several models, whose probabilities are averaged; the first one's coverage counts."""
+    first = beginnings[0]
+    if len(beginnings) == 1:
+        return first
+    paid = first.coverage
+    return Beginning(
+        step=average([one.step for one in beginnings]),
+        state=tuple(one.state for one in beginnings),
+        fixed=tuple(one.fixed for one in beginnings),
+        longest=torch.stack([one.longest for one in beginnings]).amax(dim=0),
+        coverage=None if paid is None else lambda states: paid(states[0]),
+    )
