@@ -14,7 +14,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.page import save_page
 from seq2see.inspect.picture import save_picture
 from seq2see.inspect.report import Example, Report, Score, render_report
-from seq2see.metrics.text import Metric, is_match
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, make_bleu
 from seq2see.run import Prediction, Run
 
 SHOWN = 6  # examples of a report
@@ -37,10 +37,14 @@ class Review:
         return sorted(((p, r) for p, r in pairs if not is_match(p.text, r)), key=lambda pair: -pair[0].score)
 
 
-def review(run: Run, pairs: Pairs, *, name: str, beam: int | None = None) -> Review:
+def review(
+    run: Run, pairs: Pairs, *, name: str, beam: int | None = None, bleu_tokenizer: str = DEFAULT_TOKENIZER
+) -> Review:
     """Predict every source and score it against its target."""
+    make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
     predictions = run.predict(list(pairs.source), beam=beam)
-    return Review(name, pairs.target, predictions, run.task.score([p.text for p in predictions], pairs.target))
+    metrics = run.task.score([p.text for p in predictions], pairs.target, bleu_tokenizer=bleu_tokenizer)
+    return Review(name, pairs.target, predictions, metrics)
 
 
 def show_attention(prediction: Prediction) -> AttentionTrace | None:

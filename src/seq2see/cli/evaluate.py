@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def evaluate(
     target: TargetOption = None,
     fields: FieldsOption = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    bleu_tokenizer: BleuOption = "13a",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -38,7 +39,7 @@ def evaluate(
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
-    result = review(loaded, pairs, name=str(origin), beam=beam)
+    result = review(loaded, pairs, name=str(origin), beam=beam, bleu_tokenizer=bleu_tokenizer)
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))
