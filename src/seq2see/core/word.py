@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 from unicodedata import category
 
@@ -22,5 +23,5 @@ def find_words(text: str, unit: Unit) -> list[Span]:
     if unit == "words":
         return [match.span() for match in re.finditer(r"\S+", text)]
     starts = [place for place, char in enumerate(text) if not category(char).startswith("M") or not place]
-    spans = zip(starts, [*starts[1:], len(text)], strict=True)
+    spans = pairwise([*starts, len(text)])
     return [(start, end) for start, end in spans if text[start:end].strip()]
