@@ -31,6 +31,7 @@ def predict(
     n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
+    alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
     """Predict every line of a file: as many lines out as in, in the same order.
@@ -48,10 +49,12 @@ def predict(
     data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
     lines = split_lines(decode(data, name))
     import seq2see
+    from seq2see.align import record_alignments
 
     loaded = seq2see.load(run, trust=trust)
     form = Format.jsonl if attention else form
-    written = (write(prediction, form, attention) for prediction in predict_lines(loaded, lines, beam, n_best))
+    predictions = record_alignments(loaded, predict_lines(loaded, lines, beam, n_best), alignments)
+    written = (write(prediction, form, attention) for prediction in predictions)
     if out is None:
         for line in written:
             sys.stdout.write(line + "\n")
