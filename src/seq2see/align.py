@@ -46,7 +46,8 @@ def align(
     seen: Callable[[], None] = lambda: None,
 ) -> Alignment:
     """Link the words of every pair by the attention while its target is written; `seen` is called after each."""
-    units, choices = choose_units(given), list[Choice]()
+    units = choose_units([each.source for each in given], [each.target for each in given])
+    choices = list[Choice]()
     default, links = None, dict[Choice, list[Links]]()
     for place, trace in replay(run.task, run.model, given):
         if default is None:
@@ -70,8 +71,9 @@ def find_best(ranked: dict[Choice, Agreement]) -> Choice:
     return min(ranked, key=lambda choice: ranked[choice].aer)
 
 
-def read_gold(file: Path, pairs: Pairs, origin: Origin, units: Units) -> list[Gold]:
+def read_gold(file: Path, pairs: Pairs, origin: Origin) -> list[Gold]:
     """The gold links of each pair, checked against its words."""
+    units = choose_units(pairs.source, pairs.target)
     lines = split_lines(decode(read_bytes(file), file))
     total, places = place_pairs(pairs, origin)
     if len(lines) not in (total, len(pairs)):

@@ -64,7 +64,7 @@ def measure_looks(
 ) -> Measures | None:
     """Numbers about the attention of a run's own outputs, or None for a model that has none."""
     given = [give_output(prediction) for prediction in predictions if prediction.ids]
-    meter = Meter(choose_units(given))
+    meter = Meter(choose_units([each.source for each in given], [each.target for each in given]))
     try:
         for _, trace in replay(run.task, run.model, given):
             meter.see(trace)

@@ -158,7 +158,9 @@ def test_presets_are_listed_and_shown() -> None:
     assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
 
 
-@pytest.mark.parametrize("command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets"])
+@pytest.mark.parametrize(
+    "command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets", "compare", "align"]
+)
 def test_help_shows_an_example(command: str) -> None:
     result = seq2see(command, "--help")
     assert result.returncode == 0
@@ -299,7 +301,13 @@ def test_a_truncated_file_is_named(run: Path, tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [["predict", "nowhere"], ["evaluate", "nowhere", "x.tsv"], ["inspect", "nowhere", "x"]]
+    "words",
+    [
+        ["predict", "nowhere"],
+        ["evaluate", "nowhere", "x.tsv"],
+        ["inspect", "nowhere", "x"],
+        ["align", "nowhere", "x.tsv"],
+    ],
 )
 def test_a_missing_run_is_named(tmp_path: Path, words: list[str]) -> None:
     assert "nowhere: there is no such run folder" in refused(seq2see(*words, cwd=tmp_path))

@@ -45,14 +45,14 @@ def align(
     from seq2see.align import align as align_words
     from seq2see.align import find_best, give_pairs, rank_choices, read_gold, write_alignment
     from seq2see.core.files import write_atomic
-    from seq2see.inspect.alignment import choose_units, find_choice, list_choices
+    from seq2see.inspect.alignment import find_choice, list_choices
 
     origin = name_origin(data, source, target, fields)
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     given = give_pairs(loaded, pairs)
-    truth = read_gold(gold, pairs, origin, choose_units(given)) if gold is not None else None
+    truth = read_gold(gold, pairs, origin) if gold is not None else None
     asked = map_name is not None or head is not None
     every = truth is not None and not asked
     with counting("aligning", len(given)) as seen:

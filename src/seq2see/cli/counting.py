@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """Call what is given once for each thing done; where there is no terminal, nothing is shown."""
+def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
+    """Call what is given once for each thing done, or with a number; where there is no terminal, nothing is shown."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -19,4 +19,4 @@ def counting(what: str, total: int) -> Iterator[Callable[[], None]]:
     )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda count=1: bar.advance(task, count)

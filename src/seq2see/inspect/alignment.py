@@ -10,7 +10,6 @@ from seq2see.core.errors import AttentionError
 from seq2see.core.registry import suggest
 from seq2see.core.word import Unit, choose_unit, find_words
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
-from seq2see.inspect.replay import Given
 from seq2see.metrics.alignment import Links, link_words, merge_words
 
 Units = tuple[Unit, Unit]  # of source and target
@@ -61,9 +60,9 @@ def pick_weights(trace: AttentionTrace, choice: Choice) -> Float[np.ndarray, "t 
     return np.asarray(weights.mean(axis=0) if choice.head is None else weights[choice.head - 1])
 
 
-def choose_units(given: Sequence[Given]) -> Units:
+def choose_units(sources: Sequence[str], targets: Sequence[str]) -> Units:
     """Words or characters, for each side."""
-    return choose_unit([each.source for each in given]), choose_unit([each.target for each in given])
+    return choose_unit(sources), choose_unit(targets)
 
 
 def merge_trace(trace: AttentionTrace, choices: Sequence[Choice], units: Units) -> Float[np.ndarray, "h _ _"]:
