@@ -9,7 +9,7 @@ from seq2see.core.files import write_atomic
 from seq2see.core.word import find_words
 from seq2see.data.lines import decode, read_bytes, split_lines
 from seq2see.data.pairs import Origin, Pairs
-from seq2see.inspect.alignment import Choice, Units, choose_units, default_choice, link_trace
+from seq2see.inspect.alignment import Choice, Units, choose_units, default_choice, find_choice, link_trace, list_choices
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.replay import Given, give_output, give_target, replay
 from seq2see.metrics.alignment import Agreement, Gold, Links, check_links, measure_agreement, read_links, write_links
@@ -25,6 +25,45 @@ class Alignment:
     units: Units
     default: Choice
     links: dict[Choice, list[Links]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The links of one choice, why it was chosen, and how all that were tried agree with gold, if there is any."""
+
+    alignment: Alignment
+    chosen: Choice
+    why: str
+    ranked: dict[Choice, Agreement] | None = None
+
+    @property
+    def links(self) -> list[Links]:
+        """The links of the choice."""
+        return self.alignment.links[self.chosen]
+
+
+def align_pairs(
+    run: Run,
+    pairs: Pairs,
+    gold: Sequence[Gold] | None = None,
+    *,
+    name: str | None = None,
+    head: int | None = None,
+    threshold: float = 0.0,
+    seen: Callable[[], None] = lambda: None,
+) -> Outcome:
+    """Link given pairs by the map and head that are asked for; else by the best by gold; else by the default."""
+    asked = name is not None or head is not None
+    every = gold is not None and not asked
+
+    def choose(trace: AttentionTrace) -> list[Choice]:
+        return list_choices(trace) if every else [find_choice(trace, name, head)]
+
+    alignment = align(run, give_pairs(run, pairs), choose=choose, threshold=threshold, seen=seen)
+    ranked = rank_choices(alignment, gold) if gold is not None else None
+    if ranked is not None and every:
+        return Outcome(alignment, find_best(ranked), "the best by AER", ranked)
+    return Outcome(alignment, next(iter(alignment.links)), "as asked" if asked else "the default", ranked)
 
 
 def choose_default(trace: AttentionTrace) -> list[Choice]:

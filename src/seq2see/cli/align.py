@@ -12,6 +12,7 @@ from seq2see.cli.evaluate import read_as_trained
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from seq2see.align import Outcome
     from seq2see.inspect.alignment import Choice
     from seq2see.metrics.alignment import Agreement
 
@@ -42,45 +43,37 @@ def align(
       seq2see align runs/pairs --source test.en --target test.de --gold test.links
     """
     import seq2see
-    from seq2see.align import align as align_words
-    from seq2see.align import find_best, give_pairs, rank_choices, read_gold, write_alignment
+    from seq2see.align import align_pairs, read_gold, write_alignment
     from seq2see.core.files import write_atomic
-    from seq2see.inspect.alignment import find_choice, list_choices
 
     origin = name_origin(data, source, target, fields)
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
-    given = give_pairs(loaded, pairs)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
-    asked = map_name is not None or head is not None
-    every = truth is not None and not asked
-    with counting("aligning", len(given)) as seen:
-        alignment = align_words(
-            loaded,
-            given,
-            choose=lambda trace: list_choices(trace) if every else [find_choice(trace, map_name, head)],
-            threshold=threshold,
-            seen=seen,
-        )
-    chosen, why = next(iter(alignment.links)), "as asked" if asked else "the default"
-    if truth is not None:
+    with counting("aligning", len(pairs)) as seen:
+        found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, seen=seen)
+    lines = write_alignment(found.links, pairs, origin)
+    typer.echo(describe_outcome(found, len(pairs)), err=True)
+    if found.ranked is not None:
         from rich.console import Console
 
-        ranked = rank_choices(alignment, truth)
-        chosen, why = (find_best(ranked), "the best by AER") if every else (chosen, why)
-        Console(markup=False).print(table_choices(ranked, chosen, best=every))
-    lines = write_alignment(alignment.links[chosen], pairs, origin)
-    left, right = alignment.units
-    note = f"{len(pairs):,} pairs linked by {chosen} ({why}); source counted in {left}, target in {right}, from 0"
-    typer.echo(note if out is None else f"{note}; wrote {out}", err=True)
+        Console(markup=False, emoji=False).print(table_choices(found.ranked, found.chosen))
     if out is not None:
         write_atomic(out, "".join(f"{line}\n" for line in lines))
-    elif truth is None:
+        typer.echo(f"wrote {out}", err=True)
+    elif found.ranked is None:
         typer.echo("\n".join(lines))
 
 
-def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice", *, best: bool) -> "Table":
+def describe_outcome(found: "Outcome", count: int) -> str:
+    """Which attention the links come from, and how words were counted."""
+    left, right = found.alignment.units
+    counted = f"source counted in {left}, target in {right}, from 0"
+    return f"{count:,} pairs linked by {found.chosen} ({found.why}); {counted}"
+
+
+def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice") -> "Table":
     """The error rate of each map and head, the best one marked."""
     from rich.table import Table
 
@@ -88,5 +81,5 @@ def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice", *, best: 
     table = Table("map", "AER", "precision", "recall", "", title=signature, title_justify="left")
     for choice, agreement in ranked.items():
         numbers = (f"{value:.2f}" for value in (agreement.aer, agreement.precision, agreement.recall))
-        table.add_row(str(choice), *numbers, "best" if best and choice == chosen else "")
+        table.add_row(str(choice), *numbers, "best" if len(ranked) > 1 and choice == chosen else "")
     return table
