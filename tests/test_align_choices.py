@@ -21,14 +21,15 @@ from seq2see.train.folder import RunFolder
 TEXT = "a b c"
 PAIRS = Pairs([TEXT] * 3, [TEXT] * 3)
 BACKWARD = "0-2 1-1 2-0"
-UNIFORM, FORWARD, TURNED = np.full((4, 4), 0.25), np.eye(4), np.eye(4)[[2, 1, 0, 3]]
+UNIFORM, STUCK = np.full((4, 4), 0.25), np.eye(4)[[0, 0, 0, 0]]
+FORWARD, TURNED = np.eye(4), np.eye(4)[[2, 1, 0, 3]]
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """A run whose three layers of two heads each look where we say: only one head turns the words round."""
     tokens = (*(Token(char, place, place + 1) for place, char in enumerate(TEXT) if char != " "), Token("</s>", 5, 5))
-    layers = [(UNIFORM, UNIFORM), (FORWARD, FORWARD), (UNIFORM, TURNED)]
+    layers = [(UNIFORM, UNIFORM), (FORWARD, FORWARD), (STUCK, TURNED)]
     maps = [AttentionMap(f"decoder.{n}.cross", np.array(heads, dtype=np.float32)) for n, heads in enumerate(layers)]
 
     def replay(task: Any, model: Any, given: Any) -> Iterator[tuple[int, AttentionTrace]]:
