@@ -84,7 +84,19 @@ def compare(arguments: argparse.Namespace, commands: dict[str, list[str]]) -> No
     files = ["--source", arguments.source[2], "--target", arguments.target[2]]
     made = {kind: str(arguments.out / f"{arguments.table}.{kind}") for kind in ("html", "json", "svg")}
     outputs = ["-o", made["html"], "--json", made["json"], "--plot", made["svg"]]
-    run([sys.executable, "-m", "seq2see", "compare", *folders, *files, "--bleu-tokenizer", arguments.bleu_tokenizer, *outputs])
+    run(
+        [
+            sys.executable,
+            "-m",
+            "seq2see",
+            "compare",
+            *folders,
+            *files,
+            "--bleu-tokenizer",
+            arguments.bleu_tokenizer,
+            *outputs,
+        ]
+    )
     print(f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}\n")
     print(Path(made["json"]).read_text())
 

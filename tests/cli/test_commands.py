@@ -124,7 +124,7 @@ def test_n_best_in_text_stays_on_its_line(run: Path) -> None:
 def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     result = seq2see("evaluate", run, run.parent / "reversed.tsv", "--json")
     metrics = json.loads(result.stdout)["metrics"]
-    assert metrics.keys() == {"exact_match", "cer", "bleu", "chrf"}
+    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"}
     assert all(metric["signature"] for metric in metrics.values())
     table = seq2see("evaluate", run, run.parent / "reversed.tsv").stdout
     assert "exact_match" in table
@@ -158,7 +158,9 @@ def test_presets_are_listed_and_shown() -> None:
     assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
 
 
-@pytest.mark.parametrize("command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets"])
+@pytest.mark.parametrize(
+    "command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets", "compare", "align"]
+)
 def test_help_shows_an_example(command: str) -> None:
     result = seq2see(command, "--help")
     assert result.returncode == 0
@@ -299,7 +301,13 @@ def test_a_truncated_file_is_named(run: Path, tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [["predict", "nowhere"], ["evaluate", "nowhere", "x.tsv"], ["inspect", "nowhere", "x"]]
+    "words",
+    [
+        ["predict", "nowhere"],
+        ["evaluate", "nowhere", "x.tsv"],
+        ["inspect", "nowhere", "x"],
+        ["align", "nowhere", "x.tsv"],
+    ],
 )
 def test_a_missing_run_is_named(tmp_path: Path, words: list[str]) -> None:
     assert "nowhere: there is no such run folder" in refused(seq2see(*words, cwd=tmp_path))

@@ -135,7 +135,7 @@ class Train(Section):
     label_smoothing: Share = 0.0
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", "exact_match", "bleu", "chrf", "cer"] = Field(
+    watch: Literal["valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer"] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
     threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")

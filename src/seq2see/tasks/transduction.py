@@ -16,7 +16,7 @@ from seq2see.data.batch import Batch, group_by_length, pad
 from seq2see.data.pairs import Pairs
 from seq2see.data.store import pack
 from seq2see.data.tokenise import Tokenizer
-from seq2see.metrics.text import Metric, score_texts
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Hypothesis, Search
@@ -146,9 +146,15 @@ class Transduction:
         beginning = Beginning(model.decoder.step, state, fixed, longest)
         return cover(beginning, model, memory.mask) if covering else beginning
 
-    def score(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+    def score(
+        self, outputs: Sequence[str], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    ) -> list[Metric]:
         """Every metric of this task."""
-        return score_texts(outputs, references)
+        return score_texts(outputs, references, bleu_tokenizer=bleu_tokenizer)
+
+    def glance(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+        """The metrics of this task that are quick enough for every look of a training."""
+        return glance_texts(outputs, references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""

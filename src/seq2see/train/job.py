@@ -136,7 +136,7 @@ def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, conf
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
     some = pairs.take(range(min(config.train.evaluate_pairs, len(pairs))))
     outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
-    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.score(outputs, some.target)}
+    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some.target)}
     return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
 
 
