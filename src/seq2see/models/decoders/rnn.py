@@ -18,10 +18,11 @@ from seq2see.nn.dropout import Dropout
 
 @dataclass(frozen=True)
 class RnnState:
-    """Where a recurrent decoder stands: a cell state for each layer, and what the reader left for the next step."""
+    """Where a recurrent decoder stands: a cell state for each layer, what the reader left, and the step's number."""
 
     cells: LayerStates
     fed: Float[Tensor, "n f"]
+    position: Int[Tensor, " n"]
 
 
 class RnnDecoder(nn.Module):
@@ -52,8 +53,10 @@ class RnnDecoder(nn.Module):
 
     def begin(self, memory: Memory) -> tuple[Reading, RnnState]:
         """What is constant for each source, and the state before the first step."""
-        fed = memory.states.new_zeros(memory.states.shape[0], self.reader.fed_size)
-        return self.reader.begin(memory), RnnState(cells=self.start(memory), fed=fed)
+        sources = memory.states.shape[0]
+        fed = memory.states.new_zeros(sources, self.reader.fed_size)
+        position = torch.zeros(sources, dtype=torch.long)
+        return self.reader.begin(memory), RnnState(cells=self.start(memory), fed=fed, position=position)
 
     def step(
         self, tokens: Int[Tensor, " n"], state: RnnState, reading: Reading
@@ -85,16 +88,16 @@ class RnnDecoder(nn.Module):
         self, projected: Float[Tensor, "n g"], columns: Float[Tensor, "g f"] | None, state: RnnState, reading: Reading
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n _"], RnnState]:
         """One step of cells and reader: the top hidden state, what the reader left, and the state after it."""
-        top = state.cells[-1][0].unsqueeze(1)
-        beside = self.reader.before(top, state.fed.unsqueeze(1), reading)
+        top, positions = state.cells[-1][0].unsqueeze(1), state.position.unsqueeze(1)
+        beside = self.reader.before(top, state.fed.unsqueeze(1), positions, reading)
         if columns is not None:
             projected = projected + F.linear(beside[:, 0], columns)
         cells = [self.cells[0].advance(projected, state.cells[0])]
         for cell, below in zip(self.cells[1:], state.cells[1:], strict=True):
             cells.append(cell.advance(cell.project(self.dropout(cells[-1][0])), below))
         hidden = cells[-1][0]
-        fed = self.reader.after(hidden.unsqueeze(1), beside, reading)[:, 0]
-        return hidden, fed, RnnState(cells=tuple(cells), fed=fed)
+        fed = self.reader.after(hidden.unsqueeze(1), beside, positions, reading)[:, 0]
+        return hidden, fed, RnnState(cells=tuple(cells), fed=fed, position=state.position + 1)
 
     def _walk(
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
@@ -112,8 +115,9 @@ class RnnDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """All steps at once: nothing that is read goes back into the cells."""
         length = embedded.shape[1]
-        beside = self.reader.before(embedded, state.fed.unsqueeze(1).expand(-1, length, -1), reading)
+        positions = state.position.unsqueeze(1) + torch.arange(length)
+        beside = self.reader.before(embedded, state.fed.unsqueeze(1).expand(-1, length, -1), positions, reading)
         hidden = torch.cat([embedded, beside], dim=-1) if self.reader.feeds else embedded
         for number, (cell, start) in enumerate(zip(self.cells, state.cells, strict=True)):
             hidden, _ = cell.run(self.dropout(hidden) if number else hidden, start)
-        return hidden, self.reader.after(hidden, beside, reading)
+        return hidden, self.reader.after(hidden, beside, positions, reading)
