@@ -17,8 +17,8 @@ def output_cross_entropy(
     targets: Int[Tensor, " n"],
     *,
     smoothing: float = 0.0,
-) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Sum over rows of (label-smoothed cross-entropy, plain negative log-likelihood) of features @ weight.T + bias.
+) -> tuple[Float[Tensor, ""], Float[Tensor, " n"]]:
+    """Cross-entropy of features @ weight.T + bias: label-smoothed and summed, and the plain one of every row.
 
     Smoothing as in Szegedy et al. 2016: the target gets 1 - e, and e is spread evenly over the vocabulary.
     Only the first result carries gradients.
@@ -36,15 +36,14 @@ class _OutputCrossEntropy(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
         gradients = tuple(torch.zeros_like(t) for t in (features, weight, bias)) if wanted else ()
-        loss, nll = features.new_zeros(()), features.new_zeros(())
+        loss, nll = features.new_zeros(()), features.new_empty(features.shape[0])
         for start in range(0, features.shape[0], CHUNK):
             rows = slice(start, start + CHUNK)
             logits = torch.addmm(bias, features[rows], weight.t())
             hit = targets[rows].unsqueeze(1)
             scale = logits.logsumexp(dim=1, keepdim=True)
-            chunk_nll = (scale - logits.gather(1, hit)).sum()
-            nll += chunk_nll
-            loss += (1 - smoothing) * chunk_nll
+            nll[rows] = (scale - logits.gather(1, hit)).squeeze(1)
+            loss += (1 - smoothing) * nll[rows].sum()
             if smoothing:
                 loss += smoothing * (scale - logits.mean(dim=1, keepdim=True)).sum()
             if wanted:
