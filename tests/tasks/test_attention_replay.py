@@ -24,6 +24,10 @@ READERS = [
     {"kind": "after", "score": "general", "input_feeding": True},
     {"kind": "after", "score": "dot", "input_feeding": False},
     {"kind": "before", "score": "location"},
+    {"kind": "before", "score": "additive", "normalise": "hard"},
+    {"kind": "before", "score": "additive", "window": {"kind": "predictive", "radius": 2}},
+    {"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}},
+    {"kind": "after", "score": "dot", "input_feeding": False, "window": {"kind": "predictive", "radius": 1}},
 ]
 
 

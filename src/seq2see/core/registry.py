@@ -32,7 +32,8 @@ TABLE: dict[str, dict[str, str]] = {
         "location": "seq2see.nn.score:Location",
         "cosine": "seq2see.nn.score:Cosine",
     },
-    "normalise": {"softmax": "seq2see.nn.normalise:Softmax"},
+    "normalise": {"softmax": "seq2see.nn.normalise:Softmax", "hard": "seq2see.nn.normalise:Hard"},
+    "window": {"monotonic": "seq2see.nn.window:Monotonic", "predictive": "seq2see.nn.window:Predictive"},
     "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
     "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},
     "reader": {
@@ -205,6 +206,8 @@ def _check(name: str, value: Any, parameters: dict[str, inspect.Parameter], owne
             f"{owner} has no option {name!r}{suggest(name, list(parameters))} (known: {known}).", path=path
         )
     annotation = parameters[name].annotation
+    if value is None and type(None) in get_args(annotation):
+        return None  # an optional part that a preset has, left out
     if name in TABLE and (annotation in (Part, inspect.Parameter.empty) or Part in get_args(annotation)):
         return part(name, value, path=path)
     if annotation is inspect.Parameter.empty:
