@@ -47,8 +47,8 @@ TABLE: dict[str, dict[str, str]] = {
         "summary": "seq2see.models.starts:Summary",
         "mean": "seq2see.models.starts:Mean",
     },
-    "encoder": {"rnn": "seq2see.models.encoders.rnn:RnnEncoder"},
-    "decoder": {"rnn": "seq2see.models.decoders.rnn:RnnDecoder"},
+    "encoder": {"rnn": "seq2see.models.encoders.rnn:RnnEncoder", "conv": "seq2see.models.encoders.conv:ConvEncoder"},
+    "decoder": {"rnn": "seq2see.models.decoders.rnn:RnnDecoder", "conv": "seq2see.models.decoders.conv:ConvDecoder"},
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",
         "words": "seq2see.data.tokenise:Words",
