@@ -51,11 +51,13 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "encoder": {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
+        "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
+        "conv": "seq2see.models.decoders.conv:ConvDecoder",
         "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
     },
     "tokenizer": {

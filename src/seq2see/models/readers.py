@@ -30,6 +30,21 @@ class Reading:
     summary: Float[Tensor, "b d"] | None = None
 
 
+def look(
+    attend: Attend,
+    query: Float[Tensor, "n t q"],
+    keys: Float[Tensor, "b 1 s _"],
+    values: Float[Tensor, "b 1 s m"],
+    mask: Bool[Tensor, "b s"],
+    positions: Int[Tensor, "n t"] | None = None,
+) -> Float[Tensor, "n t m"]:
+    """Attend with every query; hypotheses of one source are further queries on its memory, never copies of it."""
+    queries = query.reshape(mask.shape[0], 1, -1, query.shape[-1])
+    places = None if positions is None else positions.reshape(mask.shape[0], -1)
+    context: Tensor = attend(queries, keys, values, mask[:, None, None, :], places)
+    return context.reshape(*query.shape[:2], -1)
+
+
 class Reader(nn.Module):
     """Base of the readers: by itself, reads nothing."""
 
@@ -122,17 +137,15 @@ class Attending(Reader):
 
     def begin(self, memory: Memory) -> Reading:
         states = memory.states.unsqueeze(1)
-        return Reading(mask=memory.mask, keys=self.attend.prepare(states), values=states)
+        return Reading(mask=memory.mask, keys=self.attend.prepare(states), values=memory.contents.unsqueeze(1))
 
     def look(
         self, query: Float[Tensor, "n t d"], positions: Int[Tensor, "n t"], reading: Reading
     ) -> Float[Tensor, "n t m"]:
-        """Attend with every query; hypotheses of one source are further queries on its memory, never copies of it."""
-        sources = reading.mask.shape[0]
-        queries = query.reshape(sources, 1, -1, query.shape[-1])
-        mask = reading.mask[:, None, None, :]
-        context: Tensor = self.attend(queries, reading.keys, reading.values, mask, positions.reshape(sources, -1))
-        return context.reshape(*query.shape[:2], -1)
+        """Attend with every query."""
+        assert reading.keys is not None
+        assert reading.values is not None
+        return look(self.attend, query, reading.keys, reading.values, reading.mask, positions)
 
 
 class Before(Attending):

@@ -91,7 +91,7 @@ class TransformerDecoder(nn.Module):
     def begin(self, memory: Memory) -> tuple[Source, TransformerState]:
         """What is constant for each source, and the state before the first step."""
         source = Source(
-            layers=tuple(layer.cross.remember(memory.states) for layer in self.layers),
+            layers=tuple(layer.cross.remember(memory.states, memory.values) for layer in self.layers),
             mask=memory.mask[:, None, None, :],
         )
         rows = memory.states.shape[0]
@@ -118,7 +118,7 @@ class TransformerDecoder(nn.Module):
         states: Tensor = self.dropout(self.embed(tokens) + self.position(0, tokens.shape[1]))
         mask = memory.mask[:, None, None, :]
         for layer in self.layers:
-            states = layer(states, layer.cross.remember(memory.states), mask)
+            states = layer(states, layer.cross.remember(memory.states, memory.values), mask)
         return self.norm(states)
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
