@@ -15,6 +15,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -79,32 +80,43 @@ def make_command(arguments: argparse.Namespace, settings: list[str], out: Path) 
 
 
 def compare(arguments: argparse.Namespace, commands: dict[str, list[str]]) -> None:
-    """Decode and score all runs together, and print the table."""
+    """Decode and score all runs together, print the table, and leave the page and the figure beside the runs."""
     folders = [command[-1] for command in commands.values()]
-    files = ["--source", arguments.source[2], "--target", arguments.target[2]]
-    made = {kind: str(arguments.out / f"{arguments.table}.{kind}") for kind in ("html", "json", "svg")}
-    outputs = ["-o", made["html"], "--json", made["json"], "--plot", made["svg"]]
-    run(
-        [
-            sys.executable,
-            "-m",
-            "seq2see",
-            "compare",
-            *folders,
-            *files,
-            "--bleu-tokenizer",
-            arguments.bleu_tokenizer,
-            *outputs,
-        ]
-    )
+    files = ["--source", arguments.source[2], "--target", arguments.target[2], "--beam", "5"]
+    page, figure = (str(arguments.out / f"{arguments.table}.{kind}") for kind in ("html", "svg"))
+    outputs = ["--bleu-tokenizer", arguments.bleu_tokenizer, "-o", page, "--plot", figure, "--json"]
+    found = json.loads(run([sys.executable, "-m", "seq2see", "compare", *folders, *files, *outputs]))
     print(f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}\n")
-    print(Path(made["json"]).read_text())
+    names = ["BLEU", "chrF", "parameters", "minutes of training", "tokens/s", "sentences/s", "entropy (bits)"]
+    print(f"| run | {' | '.join(names)} |\n|{'---|' * (len(names) + 1)}")
+    for name, each in zip(commands, found["runs"], strict=True):
+        print(f"| {name} | {' | '.join(list_cells(each, arguments.out / name.replace(' ', '-')))} |")
+    print("\n" + "\n".join(f"{name}: {shlex.join(command)}" for name, command in commands.items()))
+    print("\n" + "\n".join(sorted({metric["signature"] for metric in found["runs"][0]["metrics"].values()})))
 
 
-def run(command: list[str]) -> None:
-    """Run a command that shows its own progress."""
-    if subprocess.run(command, check=False).returncode:
+def list_cells(each: dict[str, Any], folder: Path) -> list[str]:
+    """The numbers of one run."""
+    looks = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    speed = sum(look["tokens_per_second"] * look["seconds"] for look in looks) / sum(look["seconds"] for look in looks)
+    attention = each["attention"]
+    return [
+        f"{each['metrics']['bleu']['value']:.2f}",
+        f"{each['metrics']['chrf']['value']:.2f}",
+        f"{each['parameters']:,}",
+        f"{each['training_minutes']:.0f}",
+        f"{speed:,.0f}",
+        f"{each['sentences_per_second']:.0f}",
+        f"{attention['entropy']:.2f}" if attention else "-",
+    ]
+
+
+def run(command: list[str]) -> str:
+    """What a command prints, while it shows its own progress."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
         raise SystemExit(f"this command failed: {shlex.join(command)}")
+    return done.stdout
 
 
 if __name__ == "__main__":
