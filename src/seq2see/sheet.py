@@ -20,7 +20,7 @@ def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
     contenders = comparison.contenders
     shown = range(min(examples, len(comparison.pairs)))
     return Sheet(
-        title=f"{' and '.join(_shorten([each.name for each in contenders]))} on {len(comparison.pairs):,} pairs",
+        title=f"{_list_names([each.name for each in contenders])} on {len(comparison.pairs):,} pairs",
         runs=[each.name for each in contenders],
         rows=list_rows(contenders),
         lengths=comparison.lengths,
@@ -150,6 +150,7 @@ def _show(each: Contender, reference: str, row: int) -> Example:
     return Example(prediction.source, prediction.text, reference, prediction.score, show_attention(prediction))
 
 
-def _shorten(names: Sequence[str]) -> list[str]:
-    """Three names at most, for a title."""
-    return list(names) if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]
+def _list_names(names: Sequence[str]) -> str:
+    """A, B and C; of many, the first two."""
+    *most, last = names if len(names) <= 4 else [*names[:2], f"{len(names) - 2} more"]
+    return f"{', '.join(most)} and {last}"

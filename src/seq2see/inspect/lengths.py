@@ -38,7 +38,7 @@ def draw_lengths(lengths: Lengths, *, metric: str = "bleu") -> Figure:
     places = [bucket.mean for bucket in lengths.buckets.buckets]
     styles = zip(cycle(RUNS), cycle(DASHES), cycle(MARKERS), strict=False)
     for (name, values), ((colour, _), dash, marker) in zip(lengths.scores[metric].items(), styles, strict=False):
-        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5}
+        look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5, "clip_on": False}
         axes.plot(places, values, linestyle=dash, linewidth=1.8, label=fonts.spell(name), **look)
         few = [place for place, bucket in enumerate(lengths.buckets.buckets) if bucket.few]
         hollow = [places[place] for place in few], [values[place] for place in few]
