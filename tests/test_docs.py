@@ -76,5 +76,5 @@ def test_pages_link_to_files_that_exist() -> None:
 
 
 def test_the_presets_the_readme_lists_are_those_there_are() -> None:
-    listed = re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    listed = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(path.stem for path in (ROOT / "src/seq2see/presets").glob("*.yaml"))
