@@ -99,7 +99,8 @@ class Transduction:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
-        return Loss(total + choices.loss(-nll, mask), nll.sum(), len(targets))
+        steering = choices.loss(-nll, mask)  # worth nothing but its gradient
+        return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
 
     @torch.inference_mode()
     def predict(
