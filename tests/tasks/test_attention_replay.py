@@ -11,10 +11,11 @@ from torch import Tensor
 from seq2see.config.load import load_config
 from seq2see.core.trace import tracing
 from seq2see.data.pairs import Pairs
-from seq2see.data.tokenise import START
+from seq2see.data.tokenise import END, START
 from seq2see.inspect.explain import explain
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
+from seq2see.search.rules import MinLength
 from seq2see.search.sample import Sample
 from seq2see.tasks.transduction import Transduction
 
@@ -79,7 +80,7 @@ def test_replayed_attention_is_the_attention_while_stepping(preset: str, halves:
 
         def __call__(self, _: Any, state: Any, fixed: Any, limits: Any) -> Any:
             rows = torch.arange(len(limits.longest)).unsqueeze(1)  # the source's number comes first
-            return search(watched.step, Prefixed(state, rows), fixed, replace(limits, shortest=4))
+            return search(watched.step, Prefixed(state, rows), fixed, replace(limits, rules=[MinLength(4, END)]))
 
     outputs = task.predict(model, TEXTS, Prefixing())
     order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.ids([TEXTS[row]])[0]))
