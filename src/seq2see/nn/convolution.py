@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+HALF = math.sqrt(0.5)  # keeps the variance of a sum of two
 # section 3.5 has 4, for inputs so small that the gate is 1/2; for unit variance, g E[sigmoid(N(0, g))^2] = 1 at g = 3
 GATE_GAIN = 3.0
 

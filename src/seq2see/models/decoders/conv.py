@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
-from seq2see.models.encoders.conv import HALF, LEARNED
 from seq2see.models.readers import SOFTMAX, look
 from seq2see.nn.attend import Attend
-from seq2see.nn.convolution import GatedConvolution, NormedLinear
+from seq2see.nn.convolution import HALF, GatedConvolution, NormedLinear
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
 
+LEARNED = Part("position", "learned")
 SCALED_DOT = Part("score", "scaled_dot")
 
 

@@ -1,7 +1,5 @@
 """The convolutional encoder: all places of a source at once."""
 
-import math
-
 import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
@@ -9,12 +7,11 @@ from torch import Tensor, nn
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
-from seq2see.nn.convolution import GatedConvolution, NormedLinear
+from seq2see.nn.convolution import HALF, GatedConvolution, NormedLinear
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
 
 LEARNED = Part("position", "learned")
-HALF = math.sqrt(0.5)  # keeps the variance of a sum of two
 
 
 class ConvEncoder(nn.Module):
