@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "metrics": {"core"},
     "tasks": {"core", "nn", "models", "search", "data", "config", "metrics"},
     "train": {"core", "models", "search", "data", "config", "tasks"},
-    "inspect": {"core", "models", "data", "tasks"},
+    "inspect": {"core", "models", "data", "tasks", "metrics"},
     "testing": {"core", "nn", "search"},
 }
 

@@ -1,24 +1,28 @@
 """A review of a run on held-out pairs: its score, its examples and its worst mistakes."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 import seq2see
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.data.pairs import Pairs
+from seq2see.inspect.alignment import choose_units
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.measures import Measures, Meter
 from seq2see.inspect.page import save_page
 from seq2see.inspect.picture import save_picture
+from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
-from seq2see.metrics.text import Metric, is_match
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
 from seq2see.run import Prediction, Run
 
 SHOWN = 6  # examples of a report
 WORST = 12  # mistakes of a report
+MEASURED = 500  # outputs whose attention a report measures
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,19 @@ class Review:
         return sorted(((p, r) for p, r in pairs if not is_match(p.text, r)), key=lambda pair: -pair[0].score)
 
 
-def review(run: Run, pairs: Pairs, *, name: str, predictions: Sequence[Prediction] | None = None) -> Review:
+def review(
+    run: Run,
+    pairs: Pairs,
+    *,
+    name: str,
+    predictions: Sequence[Prediction] | None = None,
+    bleu_tokenizer: str = DEFAULT_TOKENIZER,
+) -> Review:
     """Score predictions of all sources against their targets; they are made as configured if none are given."""
     if predictions is None:
         predictions = run.predict(list(pairs.source))
-    return Review(name, pairs.target, predictions, run.task.score([p.text for p in predictions], pairs.target))
+    metrics = run.task.score([p.text for p in predictions], pairs.target, bleu_tokenizer=bleu_tokenizer)
+    return Review(name, pairs.target, predictions, metrics)
 
 
 def show_attention(prediction: Prediction) -> AttentionTrace | None:
@@ -50,6 +62,32 @@ def show_attention(prediction: Prediction) -> AttentionTrace | None:
         return prediction.attention
     except Seq2SeeError:
         return None
+
+
+def measure_looks(
+    run: Run, predictions: Sequence[Prediction], *, seen: Callable[[], None] = lambda: None
+) -> Measures | None:
+    """Numbers about the attention of a run's own outputs, or None for a model that has none."""
+    given = [give_output(prediction) for prediction in predictions if prediction.ids]
+    meter = Meter(choose_units([each.source for each in given], [each.target for each in given]))
+    try:
+        for _, trace in replay(run.task, run.model, given):
+            meter.see(trace)
+            seen()
+    except AttentionError:
+        return None
+    return meter.read()
+
+
+def count_parameters(run: Run) -> int:
+    """All numbers that were learned."""
+    return sum(parameter.numel() for parameter in run.model.parameters())
+
+
+def count_minutes(run: Run) -> float | None:
+    """How long the run was trained, if its folder says so."""
+    history = run.folder.read_metrics()
+    return sum(row.get("seconds", 0.0) for row in history) / 60 if history else None
 
 
 def write_report(run: Run, result: Review) -> Path:
@@ -82,12 +120,20 @@ def _example(prediction: Prediction, reference: str) -> Example:
 
 def _facts(run: Run, result: Review) -> dict[str, str]:
     history = run.folder.read_metrics()
-    seconds = sum(row.get("seconds", 0.0) for row in history)
-    parameters = sum(parameter.numel() for parameter in run.model.parameters())
+    measures = measure_looks(run, result.predictions[:MEASURED])
     return {
         "Preset": run.config.preset or "none",
-        "Parameters": f"{parameters:,}",
-        "Training": f"{history[-1]['update']:,} updates, {seconds / 60:.1f} minutes" if history else "unknown",
+        "Parameters": f"{count_parameters(run):,}",
+        "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
         "Scored on": f"{len(result.references):,} pairs ({result.name})",
+        **({"Attention": _say_measures(measures)} if measures is not None else {}),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
     }
+
+
+def _say_measures(measures: Measures) -> str:
+    numbers = (
+        f"entropy {measures.entropy:.2f} bits ({measures.spread:.0%} of uniform), largest weight {measures.peak:.2f}, "
+        f"{measures.coverage:.0%} of the source covered"
+    )
+    return " ".join([f"{numbers}.", *(f"Note: {note}" for note in measures.notes)])

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -124,7 +125,7 @@ def test_n_best_in_text_stays_on_its_line(run: Path) -> None:
 def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     result = seq2see("evaluate", run, run.parent / "reversed.tsv", "--json")
     metrics = json.loads(result.stdout)["metrics"]
-    assert metrics.keys() == {"exact_match", "cer", "bleu", "chrf"}
+    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"}
     assert all(metric["signature"] for metric in metrics.values())
     table = seq2see("evaluate", run, run.parent / "reversed.tsv").stdout
     assert "exact_match" in table
@@ -158,7 +159,9 @@ def test_presets_are_listed_and_shown() -> None:
     assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
 
 
-@pytest.mark.parametrize("command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets"])
+@pytest.mark.parametrize(
+    "command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets", "compare", "align"]
+)
 def test_help_shows_an_example(command: str) -> None:
     result = seq2see(command, "--help")
     assert result.returncode == 0
@@ -299,7 +302,13 @@ def test_a_truncated_file_is_named(run: Path, tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize(
-    "words", [["predict", "nowhere"], ["evaluate", "nowhere", "x.tsv"], ["inspect", "nowhere", "x"]]
+    "words",
+    [
+        ["predict", "nowhere"],
+        ["evaluate", "nowhere", "x.tsv"],
+        ["inspect", "nowhere", "x"],
+        ["align", "nowhere", "x.tsv"],
+    ],
 )
 def test_a_missing_run_is_named(tmp_path: Path, words: list[str]) -> None:
     assert "nowhere: there is no such run folder" in refused(seq2see(*words, cwd=tmp_path))
@@ -366,3 +375,42 @@ def test_a_score_of_ones_own(tmp_path: Path) -> None:
     code = "from seq2see.testing import check_score; check_score('my_score:Distance')"
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+def test_a_decoder_learns_from_text_alone_and_is_taken_with_its_tokens(tmp_path: Path) -> None:
+    pairs = [line.split("\t") for line in write_reversals(tmp_path / "x.tsv", 60).read_text().splitlines()]
+    for name, side in (("a", 0), ("b", 1)):
+        (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
+    alone = [*QUICK[:-2], "model.decoder.size=16", "model.encoder={kind: nothing, memory_size: 32}"]
+    doctor = seq2see("doctor", "--source", tmp_path / "b", "--target", tmp_path / "b")
+    assert (doctor.returncode, doctor.stderr) == (0, "")
+    result = seq2see(
+        "train", "--source", "b", "--target", "b", *alone, "tokens.target=words", "--out", "lm", cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert "pictures:" not in result.stderr
+    taken = [*QUICK, "init.decoder=lm", "--out", "run"]
+    result = seq2see("train", "--source", "a", "--target", "b", *taken, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "decided: tokens as in lm\n" in result.stderr
+    assert "init: decoder from" in result.stderr
+    config = (tmp_path / "run" / "config.yaml").read_text()
+    assert f"decoder: {tmp_path / 'lm'}" in config
+    assert "target: words" in config
+    shutil.rmtree(tmp_path / "lm" / "checkpoints")
+    (tmp_path / "lm").rename(tmp_path / "elsewhere")
+    again = seq2see("train", "--source", "a", "--target", "b", *taken, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "init:" not in again.stderr
+    (tmp_path / "elsewhere").rename(tmp_path / "lm")
+    other = seq2see("train", "--source", "a", "--target", "b", "tokens.target=bpe", *taken[:-1], "c", cwd=tmp_path)
+    assert "tokens.target=bpe: tokens.target asks for 'bpe', but the decoder of" in refused(other)
+
+
+def test_a_share_that_cannot_be_is_refused_with_its_place(tmp_path: Path) -> None:
+    data = write_reversals(tmp_path / "x.tsv", 40)
+    sentence = refused(seq2see("train", data, *QUICK, "model.share=[embeddings]", "--out", tmp_path / "run"))
+    assert sentence.startswith("seq2see: model.share=[embeddings]: sharing the embeddings needs one vocabulary")
+    sentence = refused(seq2see("train", data, *QUICK, "model.share=[embedings]", "--out", tmp_path / "run"))
+    assert "did you mean 'embeddings'?" in sentence
+    assert not (tmp_path / "run").exists()

@@ -5,8 +5,17 @@ from unicodedata import normalize
 
 import pytest
 
-from seq2see.core.errors import DataError
-from seq2see.metrics.text import bleu, character_error_rate, chrf, exact_match, score_texts
+from seq2see.core.errors import ConfigError, DataError
+from seq2see.metrics.text import (
+    bleu,
+    bleu_tokenised,
+    character_error_rate,
+    chrf,
+    exact_match,
+    glance_texts,
+    score_texts,
+    ter,
+)
 
 
 def test_exact_match_counts_whole_texts() -> None:
@@ -29,6 +38,45 @@ def test_bleu_is_the_papers_formula() -> None:
     assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * exp(1 - 5 / 4))
 
 
+def test_tokenised_bleu_takes_tokens_as_they_stand() -> None:
+    # sacrebleu cuts the full stop off; as it stands, 3 of 4 words are right, then 2 of 3, 1 of 2, and no whole 4-gram
+    assert bleu(["a b c d."], ["a b c d ."]).value == pytest.approx(100)
+    found = bleu_tokenised(["a b c d."], ["a b c d ."])
+    smoothed = 1 / 2  # for no hit in one 4-gram, as sacrebleu smooths by default
+    assert found.value == pytest.approx(100 * exp(1 - 5 / 4) * (3 / 4 * 2 / 3 * 1 / 2 * smoothed) ** 0.25)
+    assert "tok:none" in found.signature
+
+
+def test_ter_counts_a_moved_phrase_as_one_edit() -> None:
+    assert ter(["d a b c"], ["a b c d"]).value == pytest.approx(100 / 4)
+    assert ter(["a x c d"], ["a b c d"]).value == pytest.approx(100 / 4)
+    assert not ter(["a"], ["a"]).higher_is_better
+
+
+def test_a_tokenizer_of_sacrebleu_can_be_chosen() -> None:
+    assert bleu(["我爱北京天"], ["我爱北京天"]).value == 0  # one word, so there is no 4-gram
+    chosen = bleu(["我爱北京天"], ["我爱北京天"], tokenizer="zh")
+    assert chosen.value == pytest.approx(100)
+    assert "tok:zh" in chosen.signature
+
+
+def test_an_unknown_tokenizer_is_named_with_those_there_are() -> None:
+    with pytest.raises(ConfigError, match="no BLEU tokenizer named 'inlt'; did you mean 'intl'"):
+        bleu(["a"], ["a"], tokenizer="inlt")
+
+
+@pytest.mark.parametrize(("tokenizer", "package"), [("ja-mecab", r"sacrebleu\[ja\]"), ("flores200", "sentencepiece")])
+def test_a_tokenizer_without_its_package_says_what_to_install(
+    tokenizer: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        raise RuntimeError("\n\nPlease install them like so.\n\n pip")
+
+    monkeypatch.setattr("sacrebleu.metrics.bleu._get_tokenizer", lambda name: fail)
+    with pytest.raises(ConfigError, match=f"^the BLEU tokenizer {tokenizer} .*pip install '{package}'.$"):
+        bleu(["a"], ["a"], tokenizer=tokenizer)
+
+
 def test_chrf_is_an_f_score_that_favours_recall() -> None:
     # 1-grams: precision 2/2, recall 2/4; 2-grams: 1/1, 1/3; the output has no longer ones. P = 1, R = 5/12
     assert chrf(["ab"], ["abcd"]).value == pytest.approx(100 * 5 * (5 / 12) / (4 + 5 / 12))
@@ -44,7 +92,8 @@ def test_right_and_wrong_texts_are_at_the_ends_of_every_scale() -> None:
 
 def test_every_metric_says_how_it_was_computed() -> None:
     metrics = score_texts(["a"], ["a"])
-    assert [metric.name for metric in metrics] == ["exact_match", "cer", "bleu", "chrf"]
+    assert [metric.name for metric in metrics] == ["exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"]
+    assert [metric.name for metric in glance_texts(["a"], ["a"])] == [m.name for m in metrics if m.name != "ter"]
     signatures = {metric.name: metric.signature for metric in metrics}
     assert "n:1" in signatures["exact_match"]
     assert "rapidfuzz:" in signatures["cer"]
@@ -66,7 +115,7 @@ def test_empty_texts_have_a_score(outputs: list[str], references: list[str]) -> 
 
 
 @pytest.mark.parametrize(("outputs", "references"), [([], []), (["a"], []), ([], ["a"]), (["a", "b"], ["a"])])
-@pytest.mark.parametrize("metric", [exact_match, character_error_rate, bleu, chrf, score_texts])
+@pytest.mark.parametrize("metric", [exact_match, character_error_rate, bleu, bleu_tokenised, chrf, ter, score_texts])
 def test_without_a_reference_for_each_output_there_is_no_score(metric, outputs, references) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(DataError, match=f"got {len(outputs)} outputs and {len(references)} references"):
         metric(outputs, references)

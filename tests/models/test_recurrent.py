@@ -79,6 +79,20 @@ def test_decoder_obeys_the_laws_with_every_score(score: str, reader: str) -> Non
     )
 
 
+@pytest.mark.parametrize("window", names("window"))
+@pytest.mark.parametrize("reader", [r for r in readers() if "score" in r], ids=str)
+def test_decoder_obeys_the_laws_with_every_window(window: str, reader: dict[str, Any]) -> None:
+    narrow = {**reader, "window": {"kind": window, "radius": 1}}
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": narrow, "start": "summary"}, {"kind": "rnn", "cell": "gru"})
+
+
+@pytest.mark.parametrize("normalise", names("normalise"))
+@pytest.mark.parametrize("reader", ["before", "after"])
+def test_decoder_obeys_the_laws_with_every_normaliser(normalise: str, reader: str) -> None:
+    spec = {"kind": reader, "score": "additive", "normalise": normalise}
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": spec, "start": "summary"}, {"kind": "rnn", "cell": "gru"})
+
+
 def build(reader: Any, start: str, *, cell: str = "gru", directions: str = "both") -> Seq2Seq:
     torch.manual_seed(1)
     model = build_seq2seq(
@@ -150,6 +164,29 @@ def test_luong_is_its_equations() -> None:
         weights = np.exp(e) / np.exp(e).sum()
         fed = np.tanh(w["reader.combine.weight"] @ np.concatenate([weights @ h, state]))
         np.testing.assert_allclose(logits[0, position].numpy(), w["output.weight"] @ fed + w["output.bias"], atol=1e-5)
+
+
+def test_local_luong_is_its_equations() -> None:
+    """Section 3.2: around p = t, the same for each step; eq. 5-8 else as they are."""
+    model = build({"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}}, "zeros")
+    with torch.no_grad():
+        memory = model.encoder(SOURCE, MASK)
+        logits = model.decoder(TARGET, memory)
+    h, w = memory.states[0].numpy(), numbers(model.decoder)
+    cell = numbers(model.decoder.cells[0])
+    state, fed = np.zeros(5), np.zeros(5)
+    for position, token in enumerate(TARGET[0].tolist()):
+        state = gru_step(cell, np.concatenate([w["embed.weight"][token], fed]), state)
+        near = h[max(position - 1, 0) : position + 2]
+        e = near @ w["reader.attend.score.project.weight"].T @ state
+        weights = np.exp(e) / np.exp(e).sum()
+        fed = np.tanh(w["reader.combine.weight"] @ np.concatenate([weights @ near, state]))
+        np.testing.assert_allclose(logits[0, position].numpy(), w["output.weight"] @ fed + w["output.bias"], atol=1e-5)
+
+
+def test_a_window_may_be_left_out_by_name() -> None:
+    model = build({"kind": "after", "score": "general", "window": None}, "zeros")
+    assert model.decoder.reader.attend.window is None
 
 
 def test_cho_reads_its_summary_at_every_step_and_at_the_output() -> None:

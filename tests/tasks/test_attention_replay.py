@@ -19,11 +19,23 @@ from seq2see.search.sample import Sample
 from seq2see.tasks.transduction import Transduction
 
 TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
+HALF = {"size": 6, "embedding_size": 4}
 READERS = [
     {"kind": "before", "score": "additive"},
     {"kind": "after", "score": "general", "input_feeding": True},
     {"kind": "after", "score": "dot", "input_feeding": False},
     {"kind": "before", "score": "location"},
+    {"kind": "before", "score": "additive", "normalise": "hard"},
+    {"kind": "before", "score": "additive", "window": {"kind": "predictive", "radius": 2}},
+    {"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}},
+    {"kind": "after", "score": "dot", "input_feeding": False, "window": {"kind": "predictive", "radius": 1}},
+]
+MODELS: list[tuple[str, dict[str, Any]]] = [
+    *(
+        ("bahdanau2015", {"encoder": {**HALF, "directions": "forward"}, "decoder": {**HALF, "reader": r}})
+        for r in READERS
+    ),
+    ("convs2s2017", {"encoder": HALF, "decoder": HALF}),
 ]
 
 
@@ -46,18 +58,16 @@ class Watched:
         prefix = torch.cat([state.prefix, tokens.unsqueeze(1)], dim=1)
         with tracing(self.model) as trace:
             logits, inner = self.model.decoder.step(tokens, state.inner, fixed)
-        weights = trace.weights(trace.names[0])[:, 0].reshape(len(tokens), -1)
+        weights = torch.stack([trace.weights(name)[:, 0].reshape(len(tokens), -1) for name in trace.names], dim=1)
         for row, key in enumerate(prefix.tolist()):
             self.seen[tuple(key)] = weights[row].numpy()
         return logits, Prefixed(inner, prefix)
 
 
-@pytest.mark.parametrize("reader", READERS, ids=str)
+@pytest.mark.parametrize(("preset", "halves"), MODELS, ids=str)
 @pytest.mark.parametrize("search", [Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=3)])
-def test_replayed_attention_is_the_attention_while_stepping(reader: dict[str, Any], search: Any) -> None:
-    half = {"size": 6, "embedding_size": 4}
-    model_config = {"encoder": {**half, "directions": "forward"}, "decoder": {**half, "reader": reader}}
-    config = load_config(base={"preset": "bahdanau2015", "data": {"train": "x"}, "model": model_config}).config
+def test_replayed_attention_is_the_attention_while_stepping(preset: str, halves: dict[str, Any], search: Any) -> None:
+    config = load_config(base={"preset": preset, "data": {"train": "x"}, "model": halves}).config
     task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
     model = task.build(config).double()
     watched = Watched(model)
@@ -76,11 +86,11 @@ def test_replayed_attention_is_the_attention_while_stepping(reader: dict[str, An
     checked = 0
     for number, row in enumerate(order):  # sources are decoded longest first
         for output in outputs[row]:
-            replayed = explain(task, model, TEXTS[row], output.ids).maps[0].weights[0]
+            replayed = np.stack([m.weights[0] for m in explain(task, model, TEXTS[row], output.ids).maps], axis=1)
             for position in range(len(output.ids)):
                 stepped = watched.seen[(number, START, *output.ids[:position])]
-                length = replayed.shape[1]
-                np.testing.assert_allclose(replayed[position], stepped[:length], atol=1e-6)
-                assert (stepped[length:] == 0).all()
+                length = replayed.shape[2]
+                np.testing.assert_allclose(replayed[position], stepped[:, :length], atol=1e-6)
+                assert (stepped[:, length:] == 0).all()
                 checked += 1
     assert checked > 10

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from seq2see.cli import doctor, evaluate, inspect, predict, presets, quickstart, train
+from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, train
 from seq2see.core.errors import Seq2SeeError
 
 app = typer.Typer(
@@ -19,6 +19,8 @@ app = typer.Typer(
 )
 for command in (quickstart.quickstart, train.train, predict.predict, evaluate.evaluate, inspect.inspect):
     app.command()(command)
+app.command()(compare.compare)
+app.command()(align.align)
 app.command()(doctor.doctor)
 app.command()(presets.presets)
 

@@ -15,6 +15,12 @@ TargetOption = Annotated[Path | None, typer.Option("--target", help="The targets
 FieldsOption = Annotated[str | None, typer.Option("--fields", help="Columns to use, as SOURCE,TARGET.")]
 
 
+BleuOption = Annotated[
+    str,
+    typer.Option("--bleu-tokenizer", help="How sacrebleu cuts texts for BLEU: 13a, none, zh, char, intl, ja-mecab ..."),
+]
+
+
 def name_origin(data: Path | None, source: Path | None, target: Path | None, fields: str | None = None) -> Origin:
     """One file with both sides, or two parallel files; anything else is an error."""
     if data is not None and source is None and target is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.cli.decoding import (
     BanOption,
     BeamOption,
@@ -49,6 +49,7 @@ def evaluate(
     replace_unknown: ReplaceUnknownOption = False,
     dictionary: DictionaryOption = None,
     workers: WorkersOption = 1,
+    bleu_tokenizer: BleuOption = "13a",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -59,6 +60,7 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
+    from seq2see.metrics.text import make_bleu
     from seq2see.review import review
     from seq2see.workers import hire
 
@@ -66,10 +68,11 @@ def evaluate(
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
+    make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
     wishes = Wishes.read(context.params)
     with hire(loaded, workers) as shared:
         predictions = shared.predict(list(pairs.source), **wishes.apply(loaded))
-    result = review(loaded, pairs, name=str(origin), predictions=predictions)
+    result = review(loaded, pairs, name=str(origin), predictions=predictions, bleu_tokenizer=bleu_tokenizer)
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))

@@ -65,6 +65,7 @@ def predict(
     workers: WorkersOption = 1,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
+    alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
     """Predict every line of a file: as many lines out as in, in the same order.
@@ -84,13 +85,14 @@ def predict(
     lines = split_lines(decode(data, name))
     prefixes = read_prefixes(prefix, prefix_file, len(lines))
     import seq2see
+    from seq2see.align import record_alignments
     from seq2see.workers import hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     wishes = Wishes.read(context.params)
     form = Format.jsonl if attention else form
     with hire(loaded, workers) as shared:
-        predictions = predict_lines(shared, lines, prefixes, wishes)
+        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, wishes), alignments)
         save((write(prediction, form, attention) for prediction in predictions), out)
 
 

@@ -46,5 +46,5 @@ def train(
         run_training(load_config(file=main, settings=settings), folder, near=main.absolute().parent)
         return
     origin = name_origin(main, source, target)
-    loaded, remarks = decide_config(origin, extra, settings)
+    loaded, remarks = decide_config(origin, extra, settings, folder)
     run_training(loaded, folder, near=origin.file.parent, remarks=remarks)

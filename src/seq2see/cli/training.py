@@ -35,7 +35,9 @@ from seq2see.train.pretrained import inherit_tokens, read_pretrained
 console = Console(stderr=True, highlight=False, markup=False)
 
 
-def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str]) -> tuple[Loaded, dict[str, str]]:
+def decide_config(
+    origin: Origin, extra: Mapping[str, str], settings: list[str], out: Path
+) -> tuple[Loaded, dict[str, str]]:
     """A configuration for data alone, with the reasons."""
     early = read_early(settings)
     names = early.get("data.fields")
@@ -43,15 +45,24 @@ def decide_config(origin: Origin, extra: Mapping[str, str], settings: list[str])
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
     decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
     base, remarks = dict(decision.base), dict(decision.remarks)
-    parts = read_pretrained(read_init(early))
-    if parts:
-        base["tokens"] = inherit_tokens(base.get("tokens") or read_preset(base["preset"])[0]["tokens"], parts)
-        remarks["tokens"] = f"tokens as in {' and '.join(str(each.folder.path) for each in parts)}"
+    init = read_init(early)
+    if init != Init():
+        runs = dict.fromkeys(path for path in (init.encoder, init.decoder) if path is not None)
+        remarks["tokens"] = f"tokens as in {' and '.join(runs)}"
+        base["tokens"] = decide_tokens(base.get("tokens") or read_preset(base["preset"])[0]["tokens"], init, out)
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)
     loaded = load_config(base={**base, "data": {"train": train, **extra}}, settings=settings)
     changed = {setting.partition("=")[0].partition(".")[0] for setting in settings}
     return loaded, {key: text for key, text in remarks.items() if key not in changed}
+
+
+def decide_tokens(tokens: Mapping[str, Any], init: Init, out: Path) -> dict[str, Any]:
+    """The tokens of the runs that parts are taken from; a run that has begun knows them without those others."""
+    folder = RunFolder(out)
+    if folder.config_file.is_file():
+        return folder.read_config().tokens.model_dump(exclude_none=True)
+    return inherit_tokens(tokens, read_pretrained(init))
 
 
 def read_early(settings: list[str]) -> dict[str, Any]:

@@ -133,9 +133,12 @@ class Train(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")
     label_smoothing: Share = 0.0
+    scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
+    )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", "exact_match", "bleu", "chrf", "cer"] = Field(
+    watch: Literal["valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer"] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
     threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")

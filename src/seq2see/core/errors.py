@@ -5,7 +5,8 @@ Seq2SeeError
 ├── DataError          a data file: names the file and, where there is one, the line
 ├── TokenError         text that cannot be turned into tokens or back
 ├── CheckpointError    a run folder: missing, damaged, or of another run
-└── SearchError        decoding options that make no sense
+├── SearchError        decoding options that make no sense
+└── AttentionError     attention that a model does not have
 """
 
 from pathlib import Path
@@ -41,3 +42,7 @@ class CheckpointError(Seq2SeeError):
 
 class SearchError(Seq2SeeError):
     """Search options that make no sense."""
+
+
+class AttentionError(Seq2SeeError):
+    """Attention, or one map of it, that a model does not have."""

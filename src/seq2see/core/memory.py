@@ -12,6 +12,12 @@ class Memory:
 
     states: Float[Tensor, "b s d"]
     mask: Bool[Tensor, "b s"]
+    values: Float[Tensor, "b s d"] | None = None  # what attention sums up, where that is not the states
     summary: Float[Tensor, "b d"] | None = None  # one vector for the whole source
     # final state of a recurrent encoder, a tuple (hidden,) or (hidden, cell) for each layer: what Sutskever hands over
     carry: tuple[tuple[Float[Tensor, "b _"], ...], ...] | None = None
+
+    @property
+    def contents(self) -> Float[Tensor, "b s d"]:
+        """What attention sums up; the states are what it compares with."""
+        return self.states if self.values is None else self.values

@@ -32,7 +32,8 @@ TABLE: dict[str, dict[str, str]] = {
         "location": "seq2see.nn.score:Location",
         "cosine": "seq2see.nn.score:Cosine",
     },
-    "normalise": {"softmax": "seq2see.nn.normalise:Softmax"},
+    "normalise": {"softmax": "seq2see.nn.normalise:Softmax", "hard": "seq2see.nn.normalise:Hard"},
+    "window": {"monotonic": "seq2see.nn.window:Monotonic", "predictive": "seq2see.nn.window:Predictive"},
     "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
     "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},
     "reader": {
@@ -50,11 +51,13 @@ TABLE: dict[str, dict[str, str]] = {
     },
     "encoder": {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
+        "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
+        "conv": "seq2see.models.decoders.conv:ConvDecoder",
         "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
     },
     "tokenizer": {
@@ -205,6 +208,8 @@ def _check(name: str, value: Any, parameters: dict[str, inspect.Parameter], owne
             f"{owner} has no option {name!r}{suggest(name, list(parameters))} (known: {known}).", path=path
         )
     annotation = parameters[name].annotation
+    if value is None and type(None) in get_args(annotation):
+        return None  # an optional part that a preset has, left out
     if name in TABLE and (annotation in (Part, inspect.Parameter.empty) or Part in get_args(annotation)):
         return part(name, value, path=path)
     if annotation is inspect.Parameter.empty:

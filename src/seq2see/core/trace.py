@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import AttentionError
 
 _active: ContextVar["Trace | None"] = ContextVar("seq2see_trace", default=None)
 
@@ -68,7 +68,7 @@ def tracing(model: nn.Module) -> Iterator[Trace]:
     finally:
         _active.reset(token)
     if not trace.names:
-        raise Seq2SeeError(
+        raise AttentionError(
             "this model has no attention to show: while it was looked at, it attended to nothing "
             "(it reads only a summary of its source)."
         )

@@ -6,6 +6,16 @@ from collections.abc import Sequence
 LIGHT = ("#f1f7fb", "#bbdff8", "#8bc4f2", "#62a9e8", "#448cd7", "#3270be", "#28559f", "#213d7c", "#182657")
 DARK = ("#1f2632", "#273c5b", "#2b5482", "#2e6ea6", "#398ac4", "#53a6da", "#79c1ea", "#a8dcf5", "#dcf5ff")
 
+# The lines of several runs, on a light and on a dark ground; each differs from its neighbours in lightness too.
+RUNS = (
+    ("#2563b0", "#79b6f2"),
+    ("#c2570c", "#f5a965"),
+    ("#0f766e", "#58cbb8"),
+    ("#9d2f6f", "#f08fc4"),
+    ("#5b6675", "#b3bdc9"),
+    ("#6d4bc3", "#b9a5f7"),
+)
+
 
 def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
     """The colour of a weight between 0 and 1 as `#rrggbb`; weights outside are clipped, NaN counts as 0."""

@@ -13,11 +13,12 @@ from typing import Any
 from seq2see.core.files import write_atomic
 from seq2see.data import tokenise
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.colour import DARK, LIGHT
+from seq2see.inspect.colour import DARK, LIGHT, RUNS
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
-SCRIPTS = ("dom.js", "heatmap.js", "curve.js", "report.js", "page.js")  # in the order they need each other
+# In the order they need each other.
+SCRIPTS = ("dom.js", "heatmap.js", "curve.js", "report.js", "compare.js", "page.js")
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {
     "light": LIGHT,
@@ -27,6 +28,7 @@ SETTINGS = {
     "start": tokenise.MARKS[tokenise.START],
     "no_attention": NO_ATTENTION,
     "no_tokens": NO_TOKENS,
+    "runs": RUNS,
 }
 TEMPLATE = """<!doctype html>
 <html lang="en">
@@ -49,7 +51,7 @@ TEMPLATE = """<!doctype html>
 
 
 def render_page(payload: Mapping[str, Any]) -> str:
-    """One self-contained HTML page that shows a trace or a report, whichever the payload is."""
+    """One self-contained HTML page that shows a trace, a report or a comparison, whichever the payload is."""
     style, script = read_style(), read_script()
     return TEMPLATE.format(
         title=html.escape(_name_page(payload)),

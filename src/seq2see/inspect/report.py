@@ -58,8 +58,8 @@ def pack_report(report: Report) -> dict[str, Any]:
         "facts": dict(report.facts),
         "scores": [asdict(score) for score in report.scores],
         "history": [dict(row) for row in report.history],
-        "examples": [_pack_example(example) for example in report.examples],
-        "mistakes": [_pack_example(example) for example in report.mistakes],
+        "examples": [pack_example(example) for example in report.examples],
+        "mistakes": [pack_example(example) for example in report.mistakes],
     }
 
 
@@ -69,7 +69,8 @@ def compare_texts(prediction: str, reference: str) -> list[list[str]]:
     return [[e.tag, prediction[e.src_start : e.src_end], reference[e.dest_start : e.dest_end]] for e in edits]
 
 
-def _pack_example(example: Example) -> dict[str, Any]:
+def pack_example(example: Example) -> dict[str, Any]:
+    """The payload of one output."""
     wrong = example.reference is not None and example.reference != example.target
     return {
         "source": example.source,

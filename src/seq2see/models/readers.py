@@ -2,13 +2,13 @@
 
 A reader may put a vector beside the cell's input (`before`), may read with the new state (`after`), and says what the
 output layer sees (`features`). All of them take [n t .]: t = 1 while stepping, all steps at once wherever no step
-needs what an earlier one read.
+needs what an earlier one read. `positions` are the numbers of the steps, from 0.
 """
 
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError
@@ -30,6 +30,21 @@ class Reading:
     summary: Float[Tensor, "b d"] | None = None
 
 
+def look(
+    attend: Attend,
+    query: Float[Tensor, "n t q"],
+    keys: Float[Tensor, "b 1 s _"],
+    values: Float[Tensor, "b 1 s m"],
+    mask: Bool[Tensor, "b s"],
+    positions: Int[Tensor, "n t"] | None = None,
+) -> Float[Tensor, "n t m"]:
+    """Attend with every query; hypotheses of one source are further queries on its memory, never copies of it."""
+    queries = query.reshape(mask.shape[0], 1, -1, query.shape[-1])
+    places = None if positions is None else positions.reshape(mask.shape[0], -1)
+    context: Tensor = attend(queries, keys, values, mask[:, None, None, :], places)
+    return context.reshape(*query.shape[:2], -1)
+
+
 class Reader(nn.Module):
     """Base of the readers: by itself, reads nothing."""
 
@@ -44,13 +59,21 @@ class Reader(nn.Module):
         return Reading(mask=memory.mask)
 
     def before(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
         """The vector beside the cell's input, from the state and the vector that the step before left."""
         return fed
 
     def after(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t _"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t _"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
         """The vector this step leaves, from the new state and what `before` gave."""
         return fed
@@ -85,7 +108,11 @@ class Summary(Reader):
         return Reading(mask=memory.mask, summary=self.project(memory.summary).tanh())
 
     def before(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
         assert reading.summary is not None
         hypotheses = hidden.shape[0] // reading.summary.shape[0]
@@ -100,20 +127,25 @@ class Summary(Reader):
 class Attending(Reader):
     """Base of the readers that attend."""
 
-    def __init__(self, *, size: int, memory_size: int, score: Part, normalise: Part) -> None:
+    def __init__(self, *, size: int, memory_size: int, score: Part, normalise: Part, window: Part | None) -> None:
         super().__init__()
-        self.attend = Attend(score=score(query_size=size, key_size=memory_size), normalise=normalise())
+        self.attend = Attend(
+            score=score(query_size=size, key_size=memory_size),
+            normalise=normalise(),
+            window=window(query_size=size) if window is not None else None,
+        )
 
     def begin(self, memory: Memory) -> Reading:
         states = memory.states.unsqueeze(1)
-        return Reading(mask=memory.mask, keys=self.attend.prepare(states), values=states)
+        return Reading(mask=memory.mask, keys=self.attend.prepare(states), values=memory.contents.unsqueeze(1))
 
-    def look(self, query: Float[Tensor, "n t d"], reading: Reading) -> Float[Tensor, "n t m"]:
-        """Attend with every query; hypotheses of one source are further queries on its memory, never copies of it."""
-        sources = reading.mask.shape[0]
-        queries = query.reshape(sources, 1, -1, query.shape[-1])
-        context: Tensor = self.attend(queries, reading.keys, reading.values, reading.mask[:, None, None, :])
-        return context.reshape(*query.shape[:2], -1)
+    def look(
+        self, query: Float[Tensor, "n t d"], positions: Int[Tensor, "n t"], reading: Reading
+    ) -> Float[Tensor, "n t m"]:
+        """Attend with every query."""
+        assert reading.keys is not None
+        assert reading.values is not None
+        return look(self.attend, query, reading.keys, reading.values, reading.mask, positions)
 
 
 class Before(Attending):
@@ -129,17 +161,22 @@ class Before(Attending):
         embedding_size: int,
         score: Part,
         normalise: Part = SOFTMAX,
+        window: Part | None = None,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise)
+        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
         self.feeds = self.fed_size = memory_size
         self.features_size = size
         self.readout = Maxout(input_size=size + embedding_size + memory_size, size=size, dropout=dropout)
 
     def before(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        return self.look(hidden, reading)
+        return self.look(hidden, positions, reading)
 
     def features(
         self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
@@ -156,15 +193,21 @@ class Bottom(Attending):
 
     loops = bottom = True
 
-    def __init__(self, *, size: int, memory_size: int, score: Part, normalise: Part = SOFTMAX) -> None:
-        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise)
+    def __init__(
+        self, *, size: int, memory_size: int, score: Part, normalise: Part = SOFTMAX, window: Part | None = None
+    ) -> None:
+        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
         self.feeds = self.fed_size = memory_size
         self.features_size = size
 
     def before(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        return self.look(hidden, reading)
+        return self.look(hidden, positions, reading)
 
 
 class After(Attending):
@@ -177,10 +220,11 @@ class After(Attending):
         memory_size: int,
         score: Part,
         normalise: Part = SOFTMAX,
+        window: Part | None = None,
         input_feeding: bool = True,
         dropout: float = 0.0,
     ) -> None:
-        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise)
+        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
         self.loops = input_feeding
         self.feeds = size if input_feeding else 0
         self.fed_size = self.features_size = size
@@ -188,14 +232,22 @@ class After(Attending):
         self.dropout = Dropout(dropout)
 
     def before(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t f"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
         return fed if self.feeds else fed[..., :0]
 
     def after(
-        self, hidden: Float[Tensor, "n t d"], fed: Float[Tensor, "n t _"], reading: Reading
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t _"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        combined: Tensor = self.combine(torch.cat([self.look(hidden, reading), hidden], dim=-1))
+        combined: Tensor = self.combine(torch.cat([self.look(hidden, positions, reading), hidden], dim=-1))
         return self.dropout(combined.tanh())
 
     def features(

@@ -2,21 +2,32 @@
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seq2see.core.errors import ConfigError
 from seq2see.core.trace import active_trace
 from seq2see.nn.normalise import Normaliser
 from seq2see.nn.score import Score
+from seq2see.nn.window import Window, take
 
 
 class Attend(nn.Module):
-    """context = normalise(score(query, keys)) @ values; shown to a trace if one is looking, else fused if possible."""
+    """context = normalise(score(query, keys)) @ values; shown to a trace if one is looking, else fused if possible.
 
-    def __init__(self, *, score: Score, normalise: Normaliser) -> None:
+    With a window, each query scores and sums only the keys around its centre.
+    """
+
+    def __init__(self, *, score: Score, normalise: Normaliser, window: Window | None = None) -> None:
         super().__init__()
+        if window is not None and not score.content:
+            raise ConfigError(
+                "a window needs a score that compares contents; got one that scores positions of the whole source "
+                "(such as location); choose another score or leave the window out."
+            )
         self.score = score
         self.normalise = normalise
+        self.window = window
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s _"]:
         """What can be computed once per memory; `forward` takes the result as its keys."""
@@ -28,10 +39,18 @@ class Attend(nn.Module):
         keys: Float[Tensor, "b h s _"],
         values: Float[Tensor, "b h s d"],
         mask: Bool[Tensor, "*#b #h #t s"] | None = None,
+        positions: Int[Tensor, "b t"] | None = None,
         *,
         causal: bool = False,
     ) -> Float[Tensor, "b h t d"]:
-        """The weighted sum of the values for every query; causal: each sees the keys up to its own place."""
+        """The weighted sum of the values for every query.
+
+        Causal: each sees the keys up to its own place. A window must be told the queries' positions.
+        """
+        if self.window is not None:
+            assert positions is not None
+            assert mask is not None
+            return self._look_around(self.window, query, keys, values, mask, positions)
         trace = active_trace()
         scale = self.score.fused_scale(query.shape[-1]) if self.normalise.fused else None
         if trace is None and scale is not None:
@@ -41,6 +60,30 @@ class Attend(nn.Module):
         if trace is not None:
             trace.record(self, weights, causal=causal)
         return weights @ values
+
+    def _look_around(
+        self,
+        window: Window,
+        query: Float[Tensor, "b h t q"],
+        keys: Float[Tensor, "b h s _"],
+        values: Float[Tensor, "b h s d"],
+        mask: Bool[Tensor, "*#b #h #t s"],
+        positions: Int[Tensor, "b t"],
+    ) -> Float[Tensor, "b h t d"]:
+        """The same inside windows; nothing here grows with s unless somebody looks."""
+        sources, heads, steps, size = query.shape
+        centre = window.centre(query, mask, positions)
+        near, allowed = window.cut(centre, mask)
+        # a score knows one memory for all queries of a source: here every query has a memory of its own
+        alone = query.transpose(1, 2).reshape(-1, heads, 1, size)
+        scores = self.score(alone, take(keys, near)).view(sources, steps, heads, -1).transpose(1, 2)
+        weights: Tensor = self.normalise(scores, allowed, query)
+        weights = window.fade(weights, near - centre.unsqueeze(-1))
+        trace = active_trace()
+        if trace is not None:
+            trace.record(self, weights.new_zeros(*near.shape[:3], keys.shape[2]).scatter(-1, near, weights))
+        rows = weights.transpose(1, 2).reshape(-1, heads, 1, near.shape[3])
+        return (rows @ take(values, near)).view(sources, steps, heads, -1).transpose(1, 2)
 
 
 def _complete(

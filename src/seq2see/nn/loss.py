@@ -18,8 +18,8 @@ def output_cross_entropy(
     targets: Int[Tensor, " n"],
     *,
     smoothing: float = 0.0,
-) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Sum over rows of (label-smoothed cross-entropy, plain negative log-likelihood) of features @ weight.T + bias.
+) -> tuple[Float[Tensor, ""], Float[Tensor, " n"]]:
+    """Cross-entropy of features @ weight.T + bias: label-smoothed and summed, and the plain one of every row.
 
     Smoothing as in Szegedy et al. 2016: the target gets 1 - e, and e is spread evenly over the vocabulary.
     Only the first result carries gradients.
@@ -59,8 +59,8 @@ class _OutputCrossEntropy(torch.autograd.Function):
         if wanted:
             _aim(gradients, features, weight, targets, smoothing)
         ctx.save_for_backward(*gradients)
-        nll = (scales - (features * weight[targets]).sum(dim=1) - bias[targets]).sum()
-        loss = (1 - smoothing) * nll
+        nll = scales - (features * weight[targets]).sum(dim=1) - bias[targets]
+        loss = (1 - smoothing) * nll.sum()
         if smoothing:
             loss = loss + smoothing * (scales - features @ weight.mean(dim=0) - bias.mean()).sum()
         ctx.mark_non_differentiable(nll)

@@ -3,7 +3,8 @@
 import math
 
 import torch
-from jaxtyping import Float
+import torch.nn.functional as F
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seq2see.core.errors import TokenError
@@ -16,6 +17,10 @@ class Position(nn.Module):
     def forward(self, start: int, length: int) -> Float[Tensor, "t d"]:
         """The vectors of `length` places."""
         raise NotImplementedError
+
+    def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
+        """The vectors of any places, for outputs: their length is nobody's input, so no place is too far."""
+        return F.embedding(places, self(0, int(places.max()) + 1))
 
 
 class Sinusoidal(Position):
@@ -55,3 +60,7 @@ class Learned(Position):
                 "shorten it, use sinusoidal positions, or train with a larger max_positions."
             )
         return self.weight[start : start + length]
+
+    def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
+        # the last vector stands for all places after it: an output that runs on must not stop a whole prediction
+        return F.embedding(places.clamp(max=len(self.weight) - 1), self.weight)

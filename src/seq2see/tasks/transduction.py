@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.config.schema import Config, PartSpec
+from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
 from seq2see.core.token import Token
@@ -16,13 +17,14 @@ from seq2see.data.batch import Batch, group_by_length, pad
 from seq2see.data.pairs import Pairs
 from seq2see.data.store import pack
 from seq2see.data.tokenise import Tokenizer
-from seq2see.metrics.text import Metric, score_texts
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Hypothesis, Search
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join
 from seq2see.tasks.demands import Demands
+from seq2see.tasks.guessing import mix_guesses
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
 
@@ -85,14 +87,19 @@ class Transduction:
                 share=share,
             )
 
-    def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0) -> Loss:
-        """Cross-entropy under teacher forcing; padding is never computed at the output layer."""
-        decoder = model.decoder
-        features = decoder.features(batch.inputs, model.encoder(batch.source, batch.source_mask))
-        rows, targets = features[batch.target_mask], batch.targets[batch.target_mask]
-        output = decoder.output
-        total, nll = output_cross_entropy(rows, output.weight, output.bias, targets, smoothing=smoothing)
-        return Loss(total, nll, len(targets))
+    def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
+        """Cross-entropy under teacher forcing; padding is never computed at the output layer.
+
+        A share of the inputs may be `guessed`; choices on the way are rewarded with the likelihood of their token.
+        """
+        decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
+        memory = model.encoder(batch.source, batch.source_mask)
+        inputs = mix_guesses(decoder, memory, batch, share=guessed) if guessed else batch.inputs
+        with choosing() as choices:
+            features = decoder.features(inputs, memory)
+        targets = batch.targets[mask]
+        total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
+        return Loss(total + choices.loss(-nll, mask), nll.sum(), len(targets))
 
     @torch.inference_mode()
     def predict(
@@ -146,9 +153,15 @@ class Transduction:
         beginning = Beginning(model.decoder.step, state, fixed, longest)
         return cover(beginning, model, memory.mask) if covering else beginning
 
-    def score(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+    def score(
+        self, outputs: Sequence[str], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    ) -> list[Metric]:
         """Every metric of this task."""
-        return score_texts(outputs, references)
+        return score_texts(outputs, references, bleu_tokenizer=bleu_tokenizer)
+
+    def glance(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+        """The metrics of this task that are quick enough for every look of a training."""
+        return glance_texts(outputs, references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""

@@ -4,7 +4,7 @@ from seq2see.testing import check_score
 check_score("my_file:MyScore")
 """
 
-from seq2see.testing.attention import check_normaliser, check_score
+from seq2see.testing.attention import check_normaliser, check_score, check_window
 from seq2see.testing.decoding import check_decoder, check_encoder, tiny_decoder, tiny_encoder
 from seq2see.testing.searching import check_search
 
@@ -14,6 +14,7 @@ __all__ = [
     "check_normaliser",
     "check_score",
     "check_search",
+    "check_window",
     "tiny_decoder",
     "tiny_encoder",
 ]

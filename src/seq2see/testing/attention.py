@@ -1,10 +1,13 @@
-"""Laws of attention: what every score and every normaliser must keep."""
+"""Laws of attention: what every score, every normaliser and every window must keep."""
 
+from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from seq2see.core.choice import choosing
 from seq2see.core.registry import part
 from seq2see.core.trace import tracing
 from seq2see.nn.attend import Attend
@@ -16,8 +19,10 @@ SOURCES, HEADS, QUERIES, KEYS, WIDTH, VALUES = 3, 2, 4, 5, 7, 6
 def check_score(spec: Any) -> None:
     """A score obeys the laws together with softmax."""
     attend = _attend(spec, "softmax")
-    _check_weights(attend)
-    _check_fused(attend)
+    _check_sums(attend)
+    _check_empty_rows(attend)
+    _check_masking(attend)
+    _check_unseen(attend)
     _check_queries_are_independent(attend)
     if attend.score.content:
         _check_key_order(attend)
@@ -25,17 +30,45 @@ def check_score(spec: Any) -> None:
 
 
 def check_normaliser(spec: Any) -> None:
-    """A normaliser obeys the laws together with the scaled dot score."""
+    """A normaliser obeys the laws together with the scaled dot score; one that samples, when it does not."""
     attend = _attend("scaled_dot", spec)
-    _check_weights(attend)
-    _check_fused(attend)
+    _check_sums(attend)
+    _check_masking(attend)
+    _check_unseen(attend)
+    if attend.normalise.samples:
+        _check_sampling(attend)
+        _check_choices(attend)
+    else:
+        _check_empty_rows(attend)
+        _check_gradients(attend)
+
+
+def check_window(spec: Any) -> None:
+    """A window obeys the laws with the scaled dot score and softmax, whether it is narrow or wider than the source."""
+    for radius in (KEYS, 1):
+        chosen = part("window", spec)
+        attend = _attend("scaled_dot", "softmax", replace(chosen, options={**chosen.options, "radius": radius}))
+        _check_width(attend, 2 * radius + 1)
+        _check_padding(attend)
+        _check_empty_rows(attend)
+        _check_masking(attend)
+        _check_unseen(attend)
+        _check_queries_are_independent(attend)
     _check_gradients(attend)
 
 
-def _attend(score: Any, normalise: Any) -> Attend:
+def _attend(score: Any, normalise: Any, window: Any = None) -> Attend:
     torch.manual_seed(5)
     sizes = {"query_size": WIDTH, "key_size": WIDTH}
-    return Attend(score=part("score", score)(**sizes), normalise=part("normalise", normalise)()).double().eval()
+    return (
+        Attend(
+            score=part("score", score)(**sizes),
+            normalise=part("normalise", normalise)(),
+            window=part("window", window)(**sizes) if window is not None else None,
+        )
+        .double()
+        .eval()
+    )
 
 
 def _inputs() -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -46,35 +79,73 @@ def _inputs() -> tuple[Tensor, Tensor, Tensor, Tensor]:
     return query, keys, values, mask[:, None, None, :]
 
 
-def _weigh(attend: Attend, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+def _positions(query: Tensor) -> Tensor:
+    return torch.arange(query.shape[2]).expand(query.shape[0], -1)
+
+
+def _weigh(
+    attend: Attend, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor, positions: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    positions = _positions(query) if positions is None else positions
     with tracing(attend) as trace:
-        context = attend(query, attend.prepare(keys), values, mask)
+        context = attend(query, attend.prepare(keys), values, mask, positions)
     return context, trace.weights(trace.names[0])
 
 
-def _check_weights(attend: Attend) -> None:
-    """Masked keys weigh exactly 0, rows sum to 1, an empty row gives zeros and finite gradients."""
+def _check_sums(attend: Attend) -> None:
+    """Rows sum to 1."""
+    _, weights = _weigh(attend, *_inputs())
+    torch.testing.assert_close(weights[:2].sum(dim=-1), torch.ones_like(weights[:2, ..., 0]))
+
+
+def _check_width(attend: Attend, width: int) -> None:
+    """No more keys than the window is wide, all of them neighbours, and rows that sum to at most 1."""
+    _, weights = _weigh(attend, *_inputs())
+    assert (weights.sum(dim=-1) <= 1 + 1e-9).all(), "a row of weights sums to more than 1"
+    places = torch.arange(KEYS).expand_as(weights)
+    last = places.masked_fill(weights == 0, -1).amax(dim=-1)
+    first = places.masked_fill(weights == 0, KEYS).amin(dim=-1)
+    assert (last - first < width).all(), "a window is wider than it says"
+
+
+def _check_padding(attend: Attend) -> None:
+    """More masked keys at the end change nothing."""
     query, keys, values, mask = _inputs()
-    query.requires_grad_()
+    context, weights = _weigh(attend, query, keys, values, mask)
+    longer_keys, longer_values = (torch.cat([states, torch.randn_like(states)], dim=2) for states in (keys, values))
+    longer_mask = torch.cat([mask, torch.zeros_like(mask)], dim=3)
+    again, again_weights = _weigh(attend, query, longer_keys, longer_values, longer_mask)
+    torch.testing.assert_close(again, context)
+    torch.testing.assert_close(again_weights[..., :KEYS], weights)
+
+
+def _check_masking(attend: Attend) -> None:
+    """Masked keys weigh exactly 0 whatever they hold, and a row with nothing to attend to gives zeros."""
+    query, keys, values, mask = _inputs()
     context, weights = _weigh(attend, query, keys, values, mask)
     assert weights.shape == (SOURCES, HEADS, QUERIES, KEYS), weights.shape
     assert (weights >= 0).all(), "a weight is negative"
     assert (weights.masked_select(~mask.expand_as(weights)) == 0).all(), "a masked key has a weight"
-    torch.testing.assert_close(weights[:2].sum(dim=-1), torch.ones_like(weights[:2, ..., 0]))
     assert (weights[2] == 0).all(), "a row with nothing to attend to has weights"
     assert (context[2] == 0).all(), "a row with nothing to attend to gives something"
-    context.sum().backward()
-    assert query.grad is not None
-    assert query.grad.isfinite().all(), "a gradient is not finite"
     garbage = keys.masked_fill(~mask.squeeze(2).unsqueeze(3), 1e3)
     torch.testing.assert_close(_weigh(attend, query, garbage, values, mask)[1], weights)
 
 
-def _check_fused(attend: Attend) -> None:
+def _check_empty_rows(attend: Attend) -> None:
+    """A row with nothing to attend to has finite gradients."""
+    query, keys, values, mask = _inputs()
+    query.requires_grad_()
+    _weigh(attend, query, keys, values, mask)[0].sum().backward()
+    assert query.grad is not None
+    assert query.grad.isfinite().all(), "a gradient is not finite"
+
+
+def _check_unseen(attend: Attend) -> None:
     """Nobody looking changes nothing."""
     query, keys, values, mask = _inputs()
     looked, _ = _weigh(attend, query, keys, values, mask)
-    torch.testing.assert_close(attend(query, attend.prepare(keys), values, mask), looked)
+    torch.testing.assert_close(attend(query, attend.prepare(keys), values, mask, _positions(query)), looked)
 
 
 def _check_queries_are_independent(attend: Attend) -> None:
@@ -82,7 +153,7 @@ def _check_queries_are_independent(attend: Attend) -> None:
     query, keys, values, mask = _inputs()
     order = torch.randperm(QUERIES)
     straight, _ = _weigh(attend, query, keys, values, mask)
-    permuted, _ = _weigh(attend, query[:, :, order], keys, values, mask)
+    permuted, _ = _weigh(attend, query[:, :, order], keys, values, mask, _positions(query)[:, order])
     torch.testing.assert_close(permuted, straight[:, :, order])
 
 
@@ -100,3 +171,42 @@ def _check_gradients(attend: Attend) -> None:
     query, keys, values, mask = (tensor[:2] for tensor in _inputs())
     inputs = [query[:, :, :2].requires_grad_(), keys.requires_grad_(), values.requires_grad_()]
     torch.autograd.gradcheck(lambda q, k, v: _weigh(attend, q, k, v, mask)[0], inputs)
+
+
+def _check_sampling(attend: Attend) -> None:
+    """Training draws from torch's generator, keeps the mask and shows what it drew; otherwise nothing is drawn."""
+    inputs = _inputs()
+    before = torch.get_rng_state()
+    _weigh(attend, *inputs)
+    assert torch.equal(torch.get_rng_state(), before), "something is drawn outside of training"
+    attend.train()
+    drawn = []
+    for seed in (1, 1, 2, 3, 4):
+        torch.manual_seed(seed)
+        with choosing():
+            drawn.append(_weigh(attend, *inputs)[1])
+            _check_masking_of(drawn[-1], inputs[3])
+    attend.eval()
+    assert torch.equal(drawn[0], drawn[1]), "the same seed draws something else"
+    assert any(not torch.equal(drawn[0], other) for other in drawn[2:]), "another seed draws the same"
+
+
+def _check_masking_of(weights: Tensor, mask: Tensor) -> None:
+    assert (weights.masked_select(~mask.expand_as(weights)) == 0).all(), "a masked key was drawn"
+    torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).to(weights.dtype).expand(weights.shape[:3]))
+
+
+def _check_choices(attend: Attend) -> None:
+    """The loss of what was drawn has the gradients it says, also where there was nothing to draw."""
+    query, keys, values, mask = _inputs()
+    real = torch.tensor([True, True, True, False]).expand(SOURCES, QUERIES)
+    chooser = deepcopy(attend).train()
+
+    def loss(q: Tensor, k: Tensor) -> Tensor:
+        torch.manual_seed(7)
+        fresh = deepcopy(chooser)  # a loss may move an average
+        with choosing() as choices:
+            fresh(q, fresh.prepare(k), values, mask)
+        return choices.loss(torch.linspace(-2, 0, int(real.sum()), dtype=torch.double), real)
+
+    torch.autograd.gradcheck(loss, [query.requires_grad_(), keys.requires_grad_()], fast_mode=True)

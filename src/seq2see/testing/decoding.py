@@ -42,7 +42,9 @@ def check_encoder(spec: Any) -> None:
     for row, length in enumerate(mask.sum(dim=1).tolist()):
         alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
         torch.testing.assert_close(together.states[row, :length], alone.states[0])
+        torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
         assert (together.states[row, length:] == 0).all(), "padding is left in the states"
+        assert (together.contents[row, length:] == 0).all(), "padding is left in the values"
         if alone.summary is not None and together.summary is not None:
             torch.testing.assert_close(together.summary[row], alone.summary[0])
         for mine, other in zip(together.carry or (), alone.carry or (), strict=True):

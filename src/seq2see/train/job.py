@@ -47,11 +47,15 @@ class Job:
         lengths = fit.store.source.lengths, fit.store.target.lengths
         plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
         seconds = []
+        averages = [buffer.clone() for buffer in fit.model.buffers()]  # a loss may move them
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
-            fit.task.loss(fit.model, collate(fit.store, rows)).total.backward()
+            loss = fit.task.loss(fit.model, collate(fit.store, rows), guessed=train.scheduled_sampling)
+            loss.total.backward()
             seconds.append(time.perf_counter() - began)
         fit.optimizer.zero_grad()
+        for buffer, before in zip(fit.model.buffers(), averages, strict=True):
+            buffer.copy_(before)
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
         return best * train.accumulate * (train.updates - fit.standing.update)
 
@@ -136,7 +140,7 @@ def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, conf
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
     some = pairs.take(range(min(config.train.evaluate_pairs, len(pairs))))
     outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
-    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.score(outputs, some.target)}
+    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some.target)}
     return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
 
 

@@ -191,9 +191,10 @@ class Fit:
         torch.manual_seed(self.config.seed * 1_000_003 + update)
         self.model.train()
         total, tokens = 0.0, 0
+        guessed = train.scheduled_sampling * update / train.updates
         for _ in range(train.accumulate):
             epoch, position, batch = next(batches)
-            loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing)
+            loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing, guessed=guessed)
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
         rate = train.learning_rate * self.schedule.factor(update)

@@ -36,10 +36,19 @@ function drawPanel(history, keys) {
   const series = keys.map((key, index) => {
     return { name: nameKey(key), kind: styleSeries(keys, index), points: readPoints(history, key) };
   });
-  const legend = make("figcaption", {}, ...series.map((each) => make("span", { class: `key ${each.kind}` }, each.name)));
+  const share = keys.every((key) => /match|accuracy/.test(key)); // a share deserves its whole range
+  return drawFigure(series, { axis: "update", share, say: (stop) => `update ${formatNumber(stop)}` });
+}
+
+// Lines with a legend and a readout; `say` names a place on the axis, `tone` of a series is the number of its run.
+function drawFigure(series, options) {
+  const legend = make("figcaption", {}, ...series.map((each) => {
+    const key = make("span", { class: `key ${each.kind}`, dir: "auto" }, each.name);
+    return each.tone === undefined ? key : tone(key, each.tone);
+  }));
   const readout = make("p", { class: "values", role: "status" });
   const holder = make("div", { class: "plot" });
-  const draw = (width) => holder.replaceChildren(drawPlot(series, keys, width, readout));
+  const draw = (width) => holder.replaceChildren(drawPlot(series, options, width, readout));
   draw(640);
   // drawn anew at each width, so that letters keep their size on a phone
   new ResizeObserver(([entry]) => entry.contentRect.width > 0 && draw(entry.contentRect.width)).observe(holder);
@@ -51,22 +60,21 @@ function styleSeries(keys, index) {
   return keys[index] === "valid_loss" ? "main" : "second";
 }
 
-function drawPlot(series, keys, width, readout) {
+function drawPlot(series, options, width, readout) {
   const all = series.flatMap((each) => each.points);
-  const frame = makeFrame(all, keys, width);
+  const frame = makeFrame(all, options.share, width);
   const label = series.map((each) => `${each.name} ends at ${formatNumber(each.points.at(-1)[1])}`).join(", ");
   const size = { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT };
   const svg = makeSvg("svg", { ...size, role: "img", tabindex: 0, "aria-label": label });
-  svg.append(...drawAxes(frame, width), ...series.flatMap((each) => drawSeries(each, frame)));
+  svg.append(...drawAxes(frame, width, options.axis), ...series.flatMap((each) => drawSeries(each, frame)));
   const rule = makeSvg("line", { class: "rule", y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom, visibility: "hidden" });
   svg.append(rule);
-  followPointer(svg, series, frame, rule, readout);
+  followPointer(svg, series, frame, rule, readout, options.say);
   return svg;
 }
 
-function makeFrame(points, keys, width) {
+function makeFrame(points, share, width) {
   const [xs, ys] = [points.map((point) => point[0]), points.map((point) => point[1])];
-  const share = keys.every((key) => /match|accuracy/.test(key)); // a share deserves its whole range
   const top = Math.max(...ys);
   const [low, high] = share ? [0, top > 1 ? 100 : 1] : [Math.min(0, ...ys), top];
   const yTicks = makeTicks(low, high === low ? low + 1 : high, 4);
@@ -89,25 +97,26 @@ function makeTicks(low, high, count) {
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(10)));
 }
 
-function drawAxes({ x, y, xTicks, yTicks }, width) {
+function drawAxes({ x, y, xTicks, yTicks }, width, axis) {
   const across = yTicks.flatMap((tick) => [
     makeSvg("line", { class: "across", x1: MARGIN.left, x2: width - MARGIN.right, y1: y(tick), y2: y(tick) }),
     makeSvg("text", { class: "tick", x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" }, formatNumber(tick)),
   ]);
   const below = { class: "tick", y: HEIGHT - MARGIN.bottom + 16, "text-anchor": "middle" };
   const along = xTicks.map((tick) => makeSvg("text", { ...below, x: x(tick) }, formatNumber(tick)));
-  const name = makeSvg("text", { class: "tick", x: width - MARGIN.right, y: HEIGHT - 4, "text-anchor": "end" }, "update");
+  const name = makeSvg("text", { class: "tick", x: width - MARGIN.right, y: HEIGHT - 4, "text-anchor": "end" }, axis);
   return [...across, ...along, name];
 }
 
-function drawSeries({ points, kind }, { x, y }) {
+function drawSeries({ points, kind, tone: number }, { x, y }) {
   const path = points.map(([a, b], index) => `${index ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const line = makeSvg("path", { class: `line ${kind}`, d: path });
-  if (points.length > 60) return [line];
-  return [line, ...points.map(([a, b]) => makeSvg("circle", { class: `dot ${kind}`, cx: x(a), cy: y(b), r: 2.5 }))];
+  const dots = points.length > 60 ? [] : points.map(([a, b, few]) =>
+    makeSvg("circle", { class: `dot ${kind}${few ? " few" : ""}`, cx: x(a), cy: y(b), r: few ? 3.5 : 2.5 }));
+  return number === undefined ? [line, ...dots] : [line, ...dots].map((node) => tone(node, number));
 }
 
-function followPointer(svg, series, frame, rule, readout) {
+function followPointer(svg, series, frame, rule, readout, say) {
   const stops = [...new Set(series.flatMap((each) => each.points.map((point) => point[0])))].sort((a, b) => a - b);
   let place = stops.length - 1;
   const show = (index) => {
@@ -116,7 +125,7 @@ function followPointer(svg, series, frame, rule, readout) {
     fill(rule, { x1: frame.x(stop), x2: frame.x(stop), visibility: "visible" }, []);
     const values = series.flatMap((each) =>
       each.points.filter((point) => point[0] === stop).map((point) => `${each.name} ${formatNumber(point[1])}`));
-    readout.textContent = `update ${formatNumber(stop)}: ${values.join(", ")}`;
+    readout.textContent = `${say(stop)}: ${values.join(", ")}`;
   };
   const hide = () => {
     rule.setAttribute("visibility", "hidden");

@@ -76,6 +76,15 @@ function paint(node, weight) {
   node.classList.add("painted");
 }
 
+// The colour of the n-th run, in both themes, as `--tone` for the style sheet.
+function tone(node, number) {
+  const [light, dark] = settings.runs[number % settings.runs.length];
+  node.style.setProperty("--light", light);
+  node.style.setProperty("--dark", dark);
+  node.classList.add("toned", `dash${number % 4}`);
+  return node;
+}
+
 function unpaint(node) {
   node.classList.remove("painted", "chosen");
 }

@@ -1,9 +1,9 @@
-// Shows the payload of this page: a trace has maps, a report has a title.
+// Shows the payload of this page: a trace has maps, a comparison has runs, a report neither.
 
 function start() {
   const payload = JSON.parse(document.getElementById("seq2see-payload").textContent);
-  const content = payload.maps ? [drawTrace(payload)] : drawReport(payload);
-  document.getElementById("seq2see").replaceChildren(...content);
+  const draw = payload.maps ? (trace) => [drawTrace(trace)] : payload.runs ? drawComparison : drawReport;
+  document.getElementById("seq2see").replaceChildren(...draw(payload));
   window.addEventListener("beforeprint", () => waiting.splice(0).forEach((open) => open()));
 }
 

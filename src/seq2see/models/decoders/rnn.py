@@ -20,10 +20,11 @@ from seq2see.nn.embed import Embed
 
 @dataclass(frozen=True)
 class RnnState:
-    """Where a recurrent decoder stands: a cell state for each layer, and what the reader left for the next step."""
+    """Where a recurrent decoder stands: a cell state for each layer, what the reader left, and the step's number."""
 
     cells: LayerStates
     fed: Float[Tensor, "n f"]
+    position: Int[Tensor, " n"]
 
 
 class RnnDecoder(nn.Module):
@@ -61,8 +62,10 @@ class RnnDecoder(nn.Module):
 
     def begin(self, memory: Memory) -> tuple[Reading, RnnState]:
         """What is constant for each source, and the state before the first step."""
-        fed = memory.states.new_zeros(memory.states.shape[0], self.reader.fed_size)
-        return self.reader.begin(memory), RnnState(cells=self.start(memory), fed=fed)
+        sources = memory.states.shape[0]
+        fed = memory.states.new_zeros(sources, self.reader.fed_size)
+        position = torch.zeros(sources, dtype=torch.long)
+        return self.reader.begin(memory), RnnState(cells=self.start(memory), fed=fed, position=position)
 
     def step(
         self, tokens: Int[Tensor, " n"], state: RnnState, reading: Reading
@@ -104,7 +107,8 @@ class RnnDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "n d"], Float[Tensor, "n _"], RnnState]:
         """One step of the lowest layers and the reader: hidden state, what the reader left, and the state after it."""
         looking = state.cells[0 if self.reader.bottom else -1][0].unsqueeze(1)
-        beside = self.reader.before(looking, state.fed.unsqueeze(1), reading)
+        positions = state.position.unsqueeze(1)
+        beside = self.reader.before(looking, state.fed.unsqueeze(1), positions, reading)
         if columns is not None:
             projected = projected + F.linear(beside[:, 0], columns)
         cells = [self.cells[0].advance(projected, state.cells[0])]
@@ -113,8 +117,8 @@ class RnnDecoder(nn.Module):
             inputs = self.cells[number].project(self._enter(number, hidden, beside[:, 0]))
             cells.append(self.cells[number].advance(inputs, state.cells[number]))
             hidden = self._leave(number, hidden, cells[-1][0])
-        fed = self.reader.after(hidden.unsqueeze(1), beside, reading)[:, 0]
-        return hidden, fed, RnnState(cells=(*cells, *state.cells[layers:]), fed=fed)
+        fed = self.reader.after(hidden.unsqueeze(1), beside, positions, reading)[:, 0]
+        return hidden, fed, RnnState((*cells, *state.cells[layers:]), fed, position=state.position + 1)
 
     def _walk(
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
@@ -132,9 +136,10 @@ class RnnDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """All steps at once: nothing that is read goes back into the cells."""
         length = embedded.shape[1]
-        beside = self.reader.before(embedded, state.fed.unsqueeze(1).expand(-1, length, -1), reading)
+        positions = state.position.unsqueeze(1) + torch.arange(length)
+        beside = self.reader.before(embedded, state.fed.unsqueeze(1).expand(-1, length, -1), positions, reading)
         hidden = self._rise(embedded, beside, state, first=0)
-        return hidden, self.reader.after(hidden, beside, reading)
+        return hidden, self.reader.after(hidden, beside, positions, reading)
 
     def _rise(
         self, hidden: Float[Tensor, "b t _"], beside: Float[Tensor, "b t _"], state: RnnState, *, first: int

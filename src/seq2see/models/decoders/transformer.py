@@ -91,7 +91,7 @@ class TransformerDecoder(nn.Module):
     def begin(self, memory: Memory) -> tuple[Source, TransformerState]:
         """What is constant for each source, and the state before the first step."""
         source = Source(
-            layers=tuple(layer.cross.remember(memory.states) for layer in self.layers),
+            layers=tuple(layer.cross.remember(memory.states, memory.values) for layer in self.layers),
             mask=memory.mask[:, None, None, :],
         )
         rows = memory.states.shape[0]
@@ -106,7 +106,7 @@ class TransformerDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "n v"], TransformerState]:
         """Logits of the next token after one more token."""
         length = int(state.length[0])
-        states = self.dropout(self.embed(tokens).unsqueeze(1) + self.position(length, 1))
+        states = self.dropout(self.embed(tokens).unsqueeze(1) + self.position.at(state.length.unsqueeze(1)))
         caches = []
         for layer, cache, memory in zip(self.layers, state.caches, source.layers, strict=True):
             states, cache = layer.step(states, cache, length, memory, source.mask)
@@ -115,10 +115,10 @@ class TransformerDecoder(nn.Module):
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t d"]:
         """Teacher forcing: what the output layer sees after each token, all steps at once."""
-        states: Tensor = self.dropout(self.embed(tokens) + self.position(0, tokens.shape[1]))
+        states: Tensor = self.dropout(self.embed(tokens) + self.position.at(torch.arange(tokens.shape[1]).unsqueeze(0)))
         mask = memory.mask[:, None, None, :]
         for layer in self.layers:
-            states = layer(states, layer.cross.remember(memory.states), mask)
+            states = layer(states, layer.cross.remember(memory.states, memory.values), mask)
         return self.norm(states)
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:

@@ -1,0 +1,85 @@
+"""`seq2see align`: which words belong together, and how well that agrees with people."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from seq2see.cli.counting import counting
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.evaluate import read_as_trained
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from seq2see.align import Outcome
+    from seq2see.inspect.alignment import Choice
+    from seq2see.metrics.alignment import Agreement
+
+GoldOption = Annotated[
+    Path | None, typer.Option("--gold", help="Links by people, a line a pair: 0-1 sure, 0?1 or 0p1 possible.")
+]
+
+
+def align(
+    run: Annotated[Path, typer.Argument(help="The run folder.")],
+    data: Annotated[Path | None, typer.Argument(help="The pairs: a .tsv, .csv or .jsonl file.")] = None,
+    source: SourceOption = None,
+    target: TargetOption = None,
+    fields: FieldsOption = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write links here, not to standard output.")] = None,
+    gold: GoldOption = None,
+    map_name: Annotated[str | None, typer.Option("--map", help="The attention map to take links from.")] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="The head of the map; else the mean of all.")] = None,
+    threshold: Annotated[float, typer.Option(min=0, max=1, help="Leave out links with less attention.")] = 0.0,
+    trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
+) -> None:
+    """Link the words of given pairs by the attention of a run while it writes the given targets.
+
+    \b
+    Links are written 0-0 1-2 (source word, target word, from 0). With --gold, every map and head is scored.
+    Examples:
+      seq2see align runs/pairs test.tsv -o test.pharaoh
+      seq2see align runs/pairs --source test.en --target test.de --gold test.links
+    """
+    import seq2see
+    from seq2see.align import align_pairs, read_gold, write_alignment
+    from seq2see.core.files import write_atomic
+
+    origin = name_origin(data, source, target, fields)
+    loaded = seq2see.load(run, trust=trust)
+    pairs, findings = read_as_trained(origin, loaded.config)
+    show_findings(findings)
+    truth = read_gold(gold, pairs, origin) if gold is not None else None
+    with counting("aligning", len(pairs)) as seen:
+        found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, seen=seen)
+    lines = write_alignment(found.links, pairs, origin)
+    typer.echo(describe_outcome(found, len(pairs)), err=True)
+    if found.ranked is not None:
+        from rich.console import Console
+
+        Console(markup=False, emoji=False).print(table_choices(found.ranked, found.chosen))
+    if out is not None:
+        write_atomic(out, "".join(f"{line}\n" for line in lines))
+        typer.echo(f"wrote {out}", err=True)
+    elif found.ranked is None:
+        typer.echo("\n".join(lines))
+
+
+def describe_outcome(found: "Outcome", count: int) -> str:
+    """Which attention the links come from, and how words were counted."""
+    left, right = found.alignment.units
+    counted = f"source counted in {left}, target in {right}, from 0"
+    return f"{count:,} pairs linked by {found.chosen} ({found.why}); {counted}"
+
+
+def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice") -> "Table":
+    """The error rate of each map and head, the best one marked."""
+    from rich.table import Table
+
+    signature = ranked[chosen].signature
+    table = Table("map", "AER", "precision", "recall", "", title=signature, title_justify="left")
+    for choice, agreement in ranked.items():
+        numbers = (f"{value:.2f}" for value in (agreement.aer, agreement.precision, agreement.recall))
+        table.add_row(str(choice), *numbers, "best" if len(ranked) > 1 and choice == chosen else "")
+    return table

@@ -1,0 +1,27 @@
+"""Words as people count them: what stands between spaces, or single characters where nobody writes spaces."""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+from unicodedata import category
+
+Unit = Literal["words", "characters"]
+Span = tuple[int, int]  # start and end in the text
+
+SPARSE = 20  # a script that writes spaces between words has one for every so many characters, and mostly more
+
+
+def choose_unit(texts: Sequence[str]) -> Unit:
+    """One unit for all texts of a side, so that a sentence of one word is not suddenly counted in characters."""
+    spaces = sum(max(len(text.split()) - 1, 0) for text in texts)
+    return "words" if SPARSE * spaces >= max(sum(map(len, texts)), 1) else "characters"
+
+
+def find_words(text: str, unit: Unit) -> list[Span]:
+    """Where each word, or each character with its accents, begins and ends; spaces belong to none."""
+    if unit == "words":
+        return [match.span() for match in re.finditer(r"\S+", text)]
+    starts = [place for place, char in enumerate(text) if not category(char).startswith("M") or not place]
+    spans = pairwise([*starts, len(text)])
+    return [(start, end) for start, end in spans if text[start:end].strip()]

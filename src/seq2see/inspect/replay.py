@@ -1,0 +1,76 @@
+"""Replaying many outputs, found or given, to see what the model looks at in the source while it writes them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+
+from seq2see.core.errors import AttentionError
+from seq2see.core.token import Token
+from seq2see.core.trace import tracing
+from seq2see.data.batch import group_by_length, pad
+from seq2see.data.store import pack
+from seq2see.data.tokenise import START
+from seq2see.inspect.attention import AttentionMap, AttentionTrace
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.tasks.transduction import Output, Transduction
+
+BUDGET = 2048  # source positions that are replayed at once
+
+
+@dataclass(frozen=True)
+class Given:
+    """A source with the target to write for it."""
+
+    source: str
+    target: str
+    ids: tuple[int, ...]
+    tokens: tuple[Token, ...]
+
+
+def give_output(output: Output) -> Given:
+    """What the model itself wrote."""
+    return Given(output.source, output.text, output.ids, output.tokens)
+
+
+def give_target(task: Transduction, source: str, target: str) -> Given:
+    """A target of your own (forced decoding), with offsets into it also where its words are unknown."""
+    encoding = task.target.encode(target)
+    return Given(source, target, encoding.ids, encoding.tokens)
+
+
+def replay(task: Transduction, model: Seq2Seq, given: Sequence[Given]) -> Iterator[tuple[int, AttentionTrace]]:
+    """The place and the trace of each, neighbours in length together; only attention from target to source."""
+    model.eval()
+    encodings = [task.source.encode(each.source) for each in given]
+    ids = [list(encoding.ids) for encoding in encodings]
+    for rows in group_by_length(pack(ids), budget=BUDGET) if given else ():
+        places = rows.tolist()
+        maps = _look(model, [ids[place] for place in places], [given[place].ids for place in places])
+        for row, place in enumerate(places):
+            one, tokens = given[place], encodings[place].tokens
+            cut = (slice(None), slice(len(one.ids)), slice(len(tokens)))
+            found = tuple(AttentionMap(name, weights[row][cut].copy()) for name, weights in maps.items())
+            yield place, AttentionTrace(one.source, one.target, tokens, one.tokens, found)
+
+
+@torch.inference_mode()
+def _look(
+    model: Seq2Seq, sources: Sequence[list[int]], targets: Sequence[tuple[int, ...]]
+) -> dict[str, Float32[np.ndarray, "b h t s"]]:
+    source, mask = pad(sources)
+    inputs, _ = pad([[START, *target[:-1]] for target in targets])
+    with tracing(model) as trace:
+        model.decoder.features(inputs, model.encoder(source, mask))
+    maps = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
+    if not maps:
+        raise AttentionError("this model has no attention from target to source to show.")
+    return maps
+
+
+def is_cross(name: str) -> bool:
+    """Whether an Attend of this name reads the source for the target; `own` is a decoder's look at its own output."""
+    steps = name.split(".")
+    return steps[0] != "encoder" and "own" not in steps

@@ -1,0 +1,125 @@
+"""Word alignments from attention weights, and how well they agree with alignments made by people."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from seq2see.core.errors import DataError
+from seq2see.core.token import Token
+from seq2see.core.word import Span
+
+Links = frozenset[tuple[int, int]]  # source word and target word, both counted from 0
+LINK = re.compile(r"(\d+)([-?p])(\d+)")
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The links of one pair by a person's hand: sure ones, and possible ones, which include the sure."""
+
+    sure: Links
+    possible: Links
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How well links agree with gold, out of 100; AER is an error, so less is better."""
+
+    aer: float
+    precision: float
+    recall: float
+    signature: str
+
+
+def merge_words(
+    weights: Float[np.ndarray, "*h t s"],
+    source: tuple[Sequence[Token], Sequence[Span]],
+    target: tuple[Sequence[Token], Sequence[Span]],
+) -> Float[np.ndarray, "*h _ _"]:
+    """Weights between words: a sum over the tokens of a source word, a mean over those of a target word.
+
+    The last column is what no source word got (the end mark, spaces), so that rows still sum to 1.
+    """
+    inside = share_tokens(*source)
+    columns = np.concatenate([inside, 1 - inside.sum(axis=1, keepdims=True)], axis=1)
+    rows = share_tokens(*target)
+    parts = np.maximum(rows.sum(axis=0, keepdims=True), 1e-9)
+    return np.asarray((rows / parts).T @ weights.astype(np.float64) @ columns)
+
+
+def share_tokens(tokens: Sequence[Token], words: Sequence[Span]) -> Float[np.ndarray, "_ _"]:
+    """How much of each token belongs to each word: all of it, unless a token reaches over several words."""
+    spans = np.array([(token.start, token.end) for token in tokens]).reshape(-1, 1, 2)
+    bounds = np.array(words).reshape(1, -1, 2)
+    common = np.minimum(spans[..., 1], bounds[..., 1]) - np.maximum(spans[..., 0], bounds[..., 0])
+    overlap = np.maximum(common, 0).astype(np.float64)
+    return overlap / np.maximum(overlap.sum(axis=1, keepdims=True), 1)
+
+
+def link_words(merged: Float[np.ndarray, "_ _"], *, threshold: float = 0.0) -> Links:
+    """Each target word with the source word it looked at most, if it did so with at least `threshold`."""
+    weights = merged[:, :-1]
+    if not weights.size:
+        return frozenset()
+    best = weights.argmax(axis=1)
+    strength = weights.max(axis=1)
+    return frozenset(
+        (int(source), row) for row, source in enumerate(best) if strength[row] > 0 and strength[row] >= threshold
+    )
+
+
+def write_links(links: Iterable[tuple[int, int]]) -> str:
+    """Links in Pharaoh format: `0-0 1-2`, source word first."""
+    return " ".join(f"{source}-{target}" for source, target in sorted(links))
+
+
+def read_links(text: str, *, file: Path | str | None = None, line: int | None = None) -> Gold:
+    """The links of one line: `1-2` is sure, `1?2` and `1p2` are possible."""
+    found: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
+    for word in text.split():
+        match = LINK.fullmatch(word)
+        if match is None:
+            raise DataError(
+                f"links must be written 0-1 (sure), 0?1 or 0p1 (possible), with spaces between; got {word[:40]!r}.",
+                file=file,
+                line=line,
+            )
+        found[match[2] == "-"].add((int(match[1]), int(match[3])))
+    return Gold(frozenset(found[True]), frozenset(found[True] | found[False]))
+
+
+def check_links(
+    gold: Gold, *, source: int, target: int, file: Path | str | None = None, line: int | None = None
+) -> None:
+    """Refuse links to words that are not there: they were made for other texts, or counted from 1."""
+    for left, right in sorted(gold.possible):
+        if left >= source or right >= target:
+            raise DataError(
+                f"the pair has {source} source and {target} target words, counted from 0; got the link {left}-{right}; "
+                "give the texts the links were made for, and count from 0.",
+                file=file,
+                line=line,
+            )
+
+
+def measure_agreement(found: Sequence[Links], gold: Sequence[Gold]) -> Agreement:
+    """AER = 1 - (|A and S| + |A and P|) / (|A| + |S|) over all pairs (Och & Ney 2003, section 5.1)."""
+    pairs = list(zip(found, gold, strict=True))
+    links, sure = sum(map(len, found)), sum(len(each.sure) for each in gold)
+    right = sum(len(a & g.possible) for a, g in pairs)
+    needed = sum(len(a & g.sure) for a, g in pairs)
+    possible = sum(len(each.possible) for each in gold)
+    return Agreement(
+        aer=100 - _share(needed + right, links + sure),
+        precision=_share(right, links),
+        recall=_share(needed, sure),
+        signature=f"aer|n:{len(pairs)}|links:{links}|sure:{sure}|possible:{possible}",
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    """Out of 100; of nothing, everything."""
+    return 100 * part / whole if whole else 100.0

@@ -1,0 +1,72 @@
+"""Replaying many outputs at once shows what replaying each alone shows, for every preset."""
+
+import numpy as np
+import pytest
+
+from seq2see.config.load import load_config, preset_names
+from seq2see.core.errors import AttentionError
+from seq2see.data.pairs import Pairs
+from seq2see.inspect import replay as module
+from seq2see.inspect.explain import explain
+from seq2see.inspect.replay import give_target, is_cross, replay
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.tasks.transduction import Transduction
+
+TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
+WITHOUT = {"sutskever2014", "cho2014"}
+
+
+def build(preset: str) -> tuple[Transduction, Seq2Seq]:
+    """A small random model of a preset."""
+    config = load_config(base={"preset": preset, "data": {"train": "x"}}).config
+    task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
+    return task, task.build(config).eval()
+
+
+@pytest.mark.parametrize("preset", sorted(set(preset_names()) - WITHOUT))
+@pytest.mark.parametrize("budget", [8, 2048])
+def test_many_at_once_are_each_alone(preset: str, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUDGET", budget)
+    task, model = build(preset)
+    given = [give_target(task, text, text[::-1]) for text in TEXTS]
+    traces = dict(replay(task, model, given))
+    assert sorted(traces) == list(range(len(TEXTS)))
+    for place, each in enumerate(given):
+        alone = explain(task, model, each.source, each.ids)
+        expected = {found.name: found.weights for found in alone.maps if is_cross(found.name)}
+        assert [found.name for found in traces[place].maps] == list(expected)
+        for found in traces[place].maps:
+            np.testing.assert_allclose(found.weights, expected[found.name], atol=1e-5)
+            np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+        assert traces[place].source_tokens == alone.source_tokens
+        assert [token.text for token in traces[place].target_tokens] == [token.text for token in alone.target_tokens]
+
+
+@pytest.mark.parametrize("preset", sorted(WITHOUT))
+def test_a_model_without_attention_says_so(preset: str) -> None:
+    task, model = build(preset)
+    with pytest.raises(AttentionError, match="no attention"):
+        list(replay(task, model, [give_target(task, "a", "b")]))
+
+
+def test_nothing_is_replayed_to_nothing() -> None:
+    assert list(replay(*build("bahdanau2015"), [])) == []
+
+
+def test_unknown_words_of_a_given_target_keep_their_place() -> None:
+    task, model = build("bahdanau2015")
+    given = give_target(task, "bad", "a☃ b")
+    assert [(token.text, token.start, token.end) for token in given.tokens[:3]] == [
+        ("a", 0, 1),
+        ("☃", 1, 2),
+        (" ", 2, 3),
+    ]
+    ((_, trace),) = replay(task, model, [given])
+    assert trace.maps[0].weights.shape == (1, 5, 4)
+
+
+def test_only_attention_from_target_to_source_counts() -> None:
+    assert is_cross("decoder.reader.attend")
+    assert is_cross("decoder.layers.0.cross.attend")
+    assert not is_cross("decoder.layers.0.own.attend")
+    assert not is_cross("encoder.layers.0.attend")
