@@ -25,7 +25,6 @@ In brackets is how many times better seq2see is than that peer: above 1 is good 
 
 import argparse
 import json
-import os
 import platform
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from environment import Failure, make_environment, run, tell
 from table import Table
 
 HERE = Path(__file__).parent / "peers"
@@ -56,7 +56,14 @@ class Peer:
 
 
 BOTH = ("transformer", "bahdanau")
-GENERATE = "from transformers import M2M100ForConditionalGeneration"
+FILES = {
+    "train_source": "train.source",
+    "train_target": "train.target",
+    "test": "test.source",
+    "text": "test.text",
+    "weights": "weights.safetensors",
+    "reference": "reference.safetensors",
+}
 CT2 = {"needs": ("ctranslate2==4.8.4", "safetensors"), "constrained": True, "imports": "import ctranslate2"}
 PEERS = {
     "seq2see": Peer(
@@ -86,7 +93,7 @@ PEERS = {
         needs=(TORCH, "transformers==5.22.2"),
         constrained=True,
         command=("transformers", "--help"),
-        imports=GENERATE,
+        imports="from transformers import M2M100ForConditionalGeneration",
     ),
     "ctranslate2": Peer("ctranslate2", parts=("decoding", "startup"), options={"precision": "float32"}, **CT2),
     "ctranslate2-int8": Peer("ctranslate2", parts=("decoding",), options={"precision": "int8"}, **CT2),
@@ -97,9 +104,11 @@ def main() -> None:
     """Prepare, measure in turns, print."""
     arguments = parse()
     arguments.work.mkdir(parents=True, exist_ok=True)
+    for outputs in arguments.work.glob("*.[15].json"):  # of an earlier time
+        outputs.unlink()
     chosen = [name for name in PEERS if name in ["seq2see", *(arguments.peer or PEERS)]]
     table = Table(chosen)
-    pythons = {name: python for name in chosen if (python := make_environment(name, arguments.venvs, table))}
+    pythons = {name: python for name in chosen if (python := find_python(name, arguments, table))}
     facts = {}
     if arguments.only != ["startup"]:
         try:
@@ -134,7 +143,11 @@ def parse() -> argparse.Namespace:
         parser.add_argument(name, nargs=2, required=True, metavar=("SOURCE", "TARGET"))
     parser.add_argument("--venvs", type=Path, required=True, help="where the environments of the peers are kept")
     parser.add_argument("--work", type=Path, default=Path("runs/peers"), help="where everything else is kept")
-    parser.add_argument("--run", help="a trained run of seq2see whose weights are decoded with")
+    parser.add_argument(
+        "--run",
+        type=lambda path: str(Path(path).absolute()),
+        help="a trained run of seq2see whose weights are decoded with",
+    )
     parser.add_argument("--prepare", type=int, default=300, help="updates of such a run if none is given")
     parser.add_argument("--only", nargs="+", choices=("training", "decoding", "startup"))
     parser.add_argument("--peer", action="append", choices=tuple(PEERS))
@@ -149,35 +162,24 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--patience", type=float, default=900, help="seconds before a job is given up")
     arguments = parser.parse_args()
     arguments.only = arguments.only or ["training", "decoding", "startup"]
-    arguments.model = arguments.model or list(BOTH)
+    arguments.model = [model for model in BOTH if model in (arguments.model or BOTH)]
     if "transformer" not in arguments.model:  # the others' recurrent models compute something else than ours
         arguments.only = [part for part in arguments.only if part != "decoding"]
     arguments.work, arguments.venvs = arguments.work.absolute(), arguments.venvs.absolute()
     return arguments
 
 
-class Failure(Exception):  # noqa: N818
-    """Why something of a peer could not be measured, in one line."""
-
-
-def make_environment(name: str, folder: Path, table: Table) -> str | None:
-    """The Python of a peer, installed if it is not yet; nothing if that cannot be done."""
+def find_python(name: str, arguments: argparse.Namespace, table: Table) -> str | None:
+    """The Python of a peer; nothing if it cannot be installed."""
     peer = PEERS[name]
     if not peer.needs:
         return sys.executable
-    place = folder / peer.package
-    python, done = place / "bin" / "python", place / "installed.txt"
-    if not done.is_file() or done.read_text() != "\n".join(peer.needs):
-        tell(f"installing {peer.package}")
-        limits = ["--constraint", str(HERE.parents[1] / "constraints.txt")] if peer.constrained else []
-        try:
-            run([sys.executable, "-m", "venv", str(place)], timeout=300)
-            run([str(python), "-m", "pip", "install", "--quiet", *peer.needs, *limits], timeout=3600)
-        except Failure as reason:
-            table.fail(name, "transformer", "pip", str(reason))
-            return None
-        done.write_text("\n".join(peer.needs))
-    return str(python)
+    limits = ["--constraint", str(HERE.parents[1] / "constraints.txt")] if peer.constrained else []
+    try:
+        return make_environment(arguments.venvs / peer.package, peer.needs, limits)
+    except Failure as reason:
+        table.fail(name, arguments.model[0], "pip", str(reason))
+        return None
 
 
 def describe_preparation(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -198,21 +200,16 @@ def measure(
     work = arguments.work
     job = {
         **PEERS[name].options,
+        **{key: str(work / file) for key, file in FILES.items()},
         "part": part,
         "model": model,
         "sizes": facts["sizes"] if part == "decoding" else sizes,
         "dropout": 0.3,
         "longest": facts["longest"],
-        "work": str(work / name),
-        "train_source": str(work / "train.source"),
-        "train_target": str(work / "train.target"),
-        "test": str(work / "test.source"),
-        "text": str(work / "test.text"),
         "seed": str(work / f"seed-{model}"),
         "run": facts["folder"],
-        "weights": str(work / "weights.safetensors"),
-        "reference": str(work / "reference.safetensors"),
         "widths": [1, 5],
+        "work": str(work / name),
         "outputs": str(work),
     }
     found = run_driver(python, name, job, arguments)
@@ -242,7 +239,9 @@ def run_driver(python: str, name: str, job: dict[str, Any], arguments: argparse.
     tell(f"{name}: {job['part']} {job.get('model', '')}")
     (folder / "job.json").write_text(json.dumps({**common, **job, "spawned": time.monotonic()}))
     driver = HERE / f"with_{PEERS[name].package}.py"
-    run([python, str(driver), str(folder / "job.json")], timeout=arguments.patience, arguments=arguments, cwd=folder)
+    options = {"timeout": arguments.patience, "threads": arguments.threads, "cwd": folder}
+    cache = arguments.work / "cache" / str(time.time())  # so that seq2see prepares its data every time
+    run([python, str(driver), str(folder / "job.json")], **options, SEQ2SEE_CACHE=str(cache))
     if not result.is_file():
         raise Failure("it ended without a result")
     return json.loads(result.read_text())
@@ -256,30 +255,11 @@ def measure_startup(peer: Peer, python: str, arguments: argparse.Namespace) -> d
         commands["help"] = [python, first, *rest] if first == "-m" else [str(Path(python).parent / first), *rest]
     seconds = {}
     for key, command in commands.items():
-        run(command, timeout=arguments.patience, arguments=arguments)
+        run(command, timeout=arguments.patience, threads=arguments.threads)
         began = time.monotonic()
-        run(command, timeout=arguments.patience, arguments=arguments)
+        run(command, timeout=arguments.patience, threads=arguments.threads)
         seconds[key] = time.monotonic() - began
     return seconds
-
-
-def run(
-    command: list[str], *, timeout: float, arguments: argparse.Namespace | None = None, cwd: Path | None = None
-) -> None:
-    """Run a command quietly; its last line of error is why it failed."""
-    threads = str(arguments.threads) if arguments else "1"
-    same = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "GOMP_SPINCOUNT": "10000"}  # as seq2see sets it
-    cache = {"SEQ2SEE_CACHE": str(arguments.work / "cache" / str(time.time()))} if arguments else {}
-    environment = {**os.environ, **same, **cache, "HF_HUB_OFFLINE": "1"}
-    try:
-        done = subprocess.run(command, env=environment, cwd=cwd, timeout=timeout, capture_output=True, text=True)
-    except (subprocess.TimeoutExpired, OSError) as error:
-        raise Failure(" ".join(str(error).split())[-200:]) from error
-    if cwd:
-        (cwd / "log").write_text(done.stdout + done.stderr)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        raise Failure(lines[-1].strip()[-200:] if lines else f"exit code {done.returncode}")
 
 
 def compare(work: Path, name: str, width: int) -> float:
@@ -303,11 +283,6 @@ def describe_versions(pythons: dict[str, str], facts: dict[str, Any], arguments:
     counts = f"{arguments.rounds} rounds, {arguments.sentences:,} sentences decoded"
     data = f", {facts['pairs']:,} pairs, {facts['vocabulary']:,} pieces" if facts else ""
     return f"{'; '.join(versions.values())}; {machine}; {counts}{data}\n"
-
-
-def tell(message: str) -> None:
-    """Say what is being done."""
-    print(f"{time.strftime('%H:%M:%S')} {message}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

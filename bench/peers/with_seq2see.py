@@ -57,7 +57,7 @@ def configure(job: dict, model: str, *, dropout: float, train: dict) -> Loaded:
 
 def prepare(job: dict) -> None:
     """Write what every job needs: pieces, run folders to start from, and weights to decode with."""
-    work, texts = Path(job["work"]), {}
+    work = Path(job["work"])
     run = seq2see.load(job["run"]) if job["run"] else None
     pairs, _ = read_pairs(Origin(*map(Path, job["train"])))
     loaded = {model: configure(job, model, dropout=0.3, train={"updates": 10**6}) for model in job["models"]}
