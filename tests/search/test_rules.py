@@ -41,6 +41,7 @@ def test_a_banned_word_is_banned_however_it_is_cut() -> None:
     assert forbidden(rule, []) == [{7}]
     assert forbidden(rule, [8, 2], [8, 5], [2, 3], [5, 2]) == [{7, 6}, {7, 4}, {7, 4}, {7, 6}]
     assert forbidden(rule, [3, 8], [6, 8], [2, 2]) == [{7}, {7}, {7, 6}]
+    assert forbidden(rule, [2, 1, 3]) == [{7}]  # a mark stands between the letters
 
 
 def test_banned_words_that_cannot_be_spelled_do_no_harm() -> None:

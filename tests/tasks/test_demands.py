@@ -70,7 +70,7 @@ def test_banned_words_are_not_written(tokenizer: Any, search: Any) -> None:
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
 def test_outputs_begin_with_their_prefix(tokenizer: Any, search: Any) -> None:
     run = make_run(tokenizer)
-    prefixes = ["the bad", "", "a ", "a cab had a bad day"]
+    prefixes = ["the bad", "", "a ", "a cab had a bad day"]  # one that a space ends
     rules = Rules(no_repeat=1, ban=["bad"])  # a prefix may break rules
     found = run.predict(TEXTS[:4], search=search, prefix=prefixes, rules=rules)
     for text, prefix, prediction in zip(TEXTS, prefixes, found, strict=False):
