@@ -121,9 +121,9 @@ class Transduction:
         """
         ids = [torch.tensor(self.target.match(task.target)) for task, _ in others]
         demands = Demands(self.target, rules or Rules(), prefixes, unknown)
+        plan, covering = self.plan(texts, search), getattr(search, "coverage_penalty", 0.0) > 0
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
-        covering = getattr(search, "coverage_penalty", 0.0) > 0
-        for rows in self.plan(texts, search):
+        for rows in plan:
             batch = [texts[row] for row in rows]
             mine = self.begin(model, batch, covering=covering)
             theirs = [renumber(task.begin(one, batch), order) for (task, one), order in zip(others, ids, strict=True)]
