@@ -58,11 +58,11 @@ def outputs(run: Run, search: Any, **options: Any) -> list[Any]:
 @pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
 def test_banned_words_are_not_written(tokenizer: Any, search: Any) -> None:
     run = make_run(tokenizer)
-    found = outputs(run, search, rules=Rules(min_length=6))
+    found = outputs(run, search, rules=Rules(min_length=6, max_length=12))
     written = {word for output in found for word in spans(output) if len(word.strip()) > 1}
     banned = sorted(word for word in written if word == word.strip())[:20]
     assert banned
-    for output in outputs(run, search, rules=Rules(min_length=6, ban=banned)):
+    for output in outputs(run, search, rules=Rules(min_length=6, max_length=12, ban=banned)):
         assert not spans(output) & set(banned)
 
 
@@ -97,8 +97,8 @@ def test_lengths_are_kept(search: Any) -> None:
     run = make_run()
     for output in outputs(run, search, rules=Rules(min_length=5, max_length=7)):
         assert 5 <= len([number for number in output.ids if number != END]) <= len(output.ids) <= 7
-    for output in outputs(run, search, rules=Rules(min_length=90)):
-        assert len(output.ids) >= 91
+    for output in outputs(run, search, rules=Rules(min_length=40)):
+        assert len(output.ids) >= 41
     for output in outputs(run, search, rules=Rules(no_repeat=2, max_length=30)):
         pairs = list(zip(output.ids, output.ids[1:], strict=False))
         assert len(set(pairs)) == len(pairs)
@@ -135,7 +135,7 @@ def test_words_are_spelled_composed_and_as_typed() -> None:
 def test_coverage_is_the_attention_of_the_replay(preset: str) -> None:
     run = make_run(preset=preset)
     search = Beam(width=4, n_best=4, length_penalty=0.6, length_form="gnmt", coverage_penalty=0.3)
-    for output in outputs(run, search, rules=Rules(min_length=3)):
+    for output in outputs(run, search, rules=Rules(min_length=3, max_length=9)):
         paid = explain(run.task, run.model, output.source, output.ids).weights.sum(axis=0)
         likely = sum(log(token.confidence) for token in output.tokens)
         score = likely / ((5 + len(output.ids)) / 6) ** 0.6 + 0.3 * np.log(np.minimum(paid, 1)).sum()
@@ -163,7 +163,7 @@ def make_ensemble() -> Run:
 
 def test_runs_predict_together_with_their_mean_probability() -> None:
     run = make_ensemble()
-    for output in outputs(run, Beam(width=4, n_best=4), rules=Rules(min_length=3)):
+    for output in outputs(run, Beam(width=4, n_best=4), rules=Rules(min_length=3, max_length=9)):
         mean = np.mean([rescore(one, output, output.ids) for one in (run, *run.others)], axis=0)
         assert [token.confidence for token in output.tokens] == pytest.approx(mean.tolist(), abs=1e-5)
 
@@ -183,7 +183,7 @@ def test_runs_may_number_the_same_words_otherwise() -> None:
     assert other.target.match(first.task.target) not in (None, list(range(len(other.target))))
     assert other.target.match(make_run("characters").task.target) is None
     both = replace(first, others=(replace(first, task=other, model=other.build(config).eval()),))
-    for output in outputs(both, Beam(width=4), rules=Rules(min_length=3)):
+    for output in outputs(both, Beam(width=4), rules=Rules(min_length=3, max_length=9)):
         theirs = other.target.ids([output.text])[0][: len(output.ids)]
         said = [rescore(both, output, output.ids), rescore(both.others[0], output, theirs)]
         mean = np.mean(said, axis=0)
@@ -193,7 +193,7 @@ def test_runs_may_number_the_same_words_otherwise() -> None:
 @pytest.mark.parametrize("search", [*SEARCHES, Beam(width=3, coverage_penalty=0.2)], ids=lambda s: type(s).__name__)
 def test_company_changes_nothing_for_several_runs(search: Any) -> None:
     run = make_ensemble()
-    options = {"search": search, "rules": Rules(no_repeat=2), "prefix": "the"}
+    options = {"search": search, "rules": Rules(no_repeat=2, max_length=12), "prefix": "the"}
     together = run.predict(TEXTS[:4], **options)
     for text, output in zip(TEXTS, together, strict=False):
         alone = run.predict(text, **options)
