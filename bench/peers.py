@@ -104,8 +104,8 @@ def main() -> None:
     """Prepare, measure in turns, print."""
     arguments = parse()
     arguments.work.mkdir(parents=True, exist_ok=True)
-    for outputs in arguments.work.glob("*.[15].json"):  # of an earlier time
-        outputs.unlink()
+    for outputs in arguments.work.glob("*.[15].json") if "decoding" in arguments.only else ():
+        outputs.unlink()  # of an earlier time
     chosen = [name for name in PEERS if name in ["seq2see", *(arguments.peer or PEERS)]]
     table = Table(chosen)
     pythons = {name: python for name in chosen if (python := find_python(name, arguments, table))}
