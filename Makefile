@@ -10,10 +10,10 @@ demo: .venv/installed  ## make dates, train on them, show a score, a heatmap and
 	$(BIN)/seq2see quickstart
 
 test: .venv/tested check  ## everything that must hold
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 fast: .venv/tested check  ## the same without what trains or runs whole commands
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 .PHONY: check
 check: .venv/tested

@@ -11,3 +11,10 @@ os.environ["SEQ2SEE_CACHE"] = tempfile.mkdtemp(prefix="seq2see-cache-")
 import torch  # noqa: E402 (the hook must come first)
 
 torch.set_num_threads(1)  # tiny tensors: two threads would only wait for each other
+
+import pytest  # noqa: E402
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow ones first: with several workers, a long test that begins last would be waited for alone."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
