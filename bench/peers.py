@@ -46,7 +46,7 @@ class Peer:
     """A package in an environment of its own."""
 
     package: str
-    needs: tuple[str, ...] = ()  # for pip; none: the environment this runs in
+    needs: tuple[str, ...] = ()  # for pip, with what it forgets to ask for; none: the environment this runs in
     parts: tuple[str, ...] = ("training", "decoding", "startup")
     models: tuple[str, ...] = ("transformer",)
     constrained: bool = False  # whether it can live with the versions that seq2see is tested with
@@ -83,7 +83,7 @@ PEERS = {
     ),
     "eole": Peer(
         "eole",
-        needs=(TORCH, "eole==0.6.4"),
+        needs=(TORCH, "eole==0.6.4", "aiohttp"),
         models=BOTH,
         command=("eole", "--help"),
         imports="from eole.inference_engine import InferenceEnginePY",
