@@ -157,10 +157,10 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
         raise SearchError("load needs the path of a run folder; got none.")
     first, *others = [_load(Path(one), trust=trust) for one in paths]
     for other in others:
-        if other.task.target.pieces != first.task.target.pieces:
+        if first.task.target.match(other.task.target) is None:
             raise SearchError(
                 f"runs that predict together must have the same target vocabulary; {first.folder.path} and "
-                f"{other.folder.path} have different ones; train them on the same targets and tokens.target."
+                f"{other.folder.path} have different ones; train them with the same data and the same tokens.target."
             )
     return replace(first, others=tuple(others))
 

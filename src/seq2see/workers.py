@@ -39,8 +39,8 @@ class SharedRun(Run):
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
 
     def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
-        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         plan = self.task.plan(texts, how.search)
+        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         jobs = [
             ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), how) for rows in plan
         ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from seq2see.config.load import load_config, preset_names
+from seq2see.config.load import load_config, preset_names, read_preset
 from seq2see.core.errors import AttentionError
 from seq2see.data.pairs import Pairs
 from seq2see.inspect import replay as module
@@ -18,7 +18,10 @@ WITHOUT = {"sutskever2014", "cho2014"}
 
 def build(preset: str) -> tuple[Transduction, Seq2Seq]:
     """A small random model of a preset."""
-    config = load_config(base={"preset": preset, "data": {"train": "x"}}).config
+    small = {"size": 16, "embedding_size": 8, "inner_size": 8, "layers": 2}
+    written = read_preset(preset)[0]["model"]
+    sizes = {half: {k: v for k, v in small.items() if k in written[half]} for half in ("encoder", "decoder")}
+    config = load_config(base={"preset": preset, "model": sizes, "data": {"train": "x"}}).config
     task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
     return task, task.build(config).eval()
 
@@ -37,7 +40,7 @@ def test_many_at_once_are_each_alone(preset: str, budget: int, monkeypatch: pyte
         assert [found.name for found in traces[place].maps] == list(expected)
         for found in traces[place].maps:
             np.testing.assert_allclose(found.weights, expected[found.name], atol=1e-5)
-            np.testing.assert_allclose(found.weights.sum(axis=-1), 1, atol=1e-5)
+            assert (found.weights.sum(axis=-1) <= 1 + 1e-5).all()  # less under a window with soft edges
         assert traces[place].source_tokens == alone.source_tokens
         assert [token.text for token in traces[place].target_tokens] == [token.text for token in alone.target_tokens]
 

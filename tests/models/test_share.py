@@ -93,6 +93,15 @@ def test_a_transformer_shares_self_attention_and_feed_forward() -> None:
     assert {"decoder.embed.weight", "decoder.output.weight"} <= names
 
 
+def test_convolutions_are_shared() -> None:
+    sizes = {"kind": "conv", "embedding_size": 6, "size": 4, "layers": 2}
+    names = shared_names(build(["layers", "output", "embeddings"], sizes, sizes))
+    assert {".".join(name.split(".")[:4]) for name in names if "layers" in name} == {
+        "decoder.layers.0.convolution",
+        "decoder.layers.1.convolution",
+    }
+
+
 def test_of_both_directions_the_first_is_shared() -> None:
     model = build(["layers"], {**LSTM, "directions": "both", "layers": 1})
     names = shared_names(model)

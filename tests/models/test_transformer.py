@@ -27,16 +27,14 @@ def test_transformer_obeys_the_laws(norm: str, position: str) -> None:
     check_decoder(options, options)
 
 
-@pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])
-def test_transformer_obeys_the_laws_with_every_content_score(score: str) -> None:
-    check_decoder({"kind": "transformer", "score": score}, {"kind": "transformer", "score": score})
-
-
-@pytest.mark.parametrize("reader", ["nothing", "summary", {"kind": "before", "score": "additive"}])
-def test_any_encoder_stands_before_any_decoder(reader: Any) -> None:
-    start = "mean" if reader == "nothing" else "summary"
-    check_decoder({"kind": "rnn", "cell": "gru", "reader": reader, "start": start}, "transformer")
-    check_decoder("transformer", {"kind": "rnn", "cell": "lstm"})
+@pytest.mark.parametrize("score", names("score"))
+def test_cached_steps_are_teacher_forcing_with_every_score(score: str) -> None:
+    model, tokens = tiny(score=score), torch.randint(0, 9, (3, 5))
+    memory = model.encoder(torch.randint(0, 9, (3, 4)), torch.ones(3, 4, dtype=torch.bool))
+    source, state = model.decoder.begin(memory)
+    for number, token in enumerate(tokens.unbind(dim=1)):
+        logits, state = model.decoder.step(token, state, source)
+        torch.testing.assert_close(logits, model.decoder(tokens, memory)[:, number])
 
 
 def test_multihead_is_torchs_own() -> None:

@@ -1,6 +1,6 @@
 """Attention from replaying an output is the attention while it was written, for every search."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from seq2see.data.tokenise import START
 from seq2see.inspect.explain import explain
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
+from seq2see.search.rules import Rules
 from seq2see.search.sample import Sample
 from seq2see.tasks.transduction import Transduction
 
@@ -25,6 +26,7 @@ READERS = [
     {"kind": "after", "score": "general", "input_feeding": True},
     {"kind": "after", "score": "dot", "input_feeding": False},
     {"kind": "before", "score": "location"},
+    {"kind": "bottom", "score": "additive"},
     {"kind": "before", "score": "additive", "normalise": "hard"},
     {"kind": "before", "score": "additive", "window": {"kind": "predictive", "radius": 2}},
     {"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}},
@@ -79,9 +81,9 @@ def test_replayed_attention_is_the_attention_while_stepping(preset: str, halves:
 
         def __call__(self, _: Any, state: Any, fixed: Any, limits: Any) -> Any:
             rows = torch.arange(len(limits.longest)).unsqueeze(1)  # the source's number comes first
-            return search(watched.step, Prefixed(state, rows), fixed, replace(limits, shortest=4))
+            return search(watched.step, Prefixed(state, rows), fixed, limits)
 
-    outputs = task.predict(model, TEXTS, Prefixing())
+    outputs = task.predict(model, TEXTS, Prefixing(), rules=Rules(min_length=4))
     order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.ids([TEXTS[row]])[0]))
     checked = 0
     for number, row in enumerate(order):  # sources are decoded longest first

@@ -1,12 +1,13 @@
 """Scheduled sampling: what is replaced, by what, and that nothing else changes."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 import torch
 
 from seq2see.config.load import load_config
-from seq2see.core.registry import names
+from seq2see.core.registry import find, names
 from seq2see.data.batch import Batch, collate
 from seq2see.data.pairs import Pairs
 from seq2see.data.store import prepare
@@ -20,7 +21,8 @@ TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
 
 def build(tmp_path: Path, reader: str = "before") -> tuple[Transduction, Seq2Seq, Batch]:
     half = {"size": 6, "embedding_size": 4}
-    spec = {"kind": reader, **({"score": "additive"} if reader in ("before", "after") else {})}
+    scores = "score" in inspect.signature(find("reader", reader)).parameters
+    spec = {"kind": reader, **({"score": "additive"} if scores else {})}
     model = {"encoder": half, "decoder": {**half, "reader": spec}}
     config = load_config(base={"preset": "bahdanau2015", "data": {"train": "x"}, "model": model}).config
     pairs = Pairs(TEXTS, TEXTS)

@@ -1,7 +1,6 @@
 """What the commands share about how outputs are found."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -74,11 +73,6 @@ class Wishes:
     ban: list[str] | None = None
     replace_unknown: bool = False
     dictionary: Path | None = None
-
-    @classmethod
-    def read(cls, parameters: Mapping[str, Any]) -> "Wishes":
-        """The wishes among all parameters of a command."""
-        return cls(**{field.name: parameters[field.name] for field in fields(cls) if field.name in parameters})
 
     def apply(self, run: "Run") -> dict[str, Any]:
         """The same as arguments of `Run.predict`."""

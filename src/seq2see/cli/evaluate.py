@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file with references.")] = None,
     source: SourceOption = None,
@@ -69,7 +68,18 @@ def evaluate(
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
-    wishes = Wishes.read(context.params)
+    wishes = Wishes(
+        beam=beam,
+        length_penalty=length_penalty,
+        length_form=length_form,
+        coverage_penalty=coverage_penalty,
+        min_length=min_length,
+        max_length=max_length,
+        no_repeat=no_repeat,
+        ban=ban,
+        replace_unknown=replace_unknown,
+        dictionary=dictionary,
+    )
     with hire(loaded, workers) as shared:
         predictions = shared.predict(list(pairs.source), **wishes.apply(loaded))
     result = review(loaded, pairs, name=str(origin), predictions=predictions, bleu_tokenizer=bleu_tokenizer)

@@ -41,7 +41,6 @@ class Format(StrEnum):
 
 
 def predict(
-    context: typer.Context,
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
@@ -89,7 +88,19 @@ def predict(
     from seq2see.workers import hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
-    wishes = Wishes.read(context.params)
+    wishes = Wishes(
+        beam=beam,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        length_form=length_form,
+        coverage_penalty=coverage_penalty,
+        min_length=min_length,
+        max_length=max_length,
+        no_repeat=no_repeat,
+        ban=ban,
+        replace_unknown=replace_unknown,
+        dictionary=dictionary,
+    )
     form = Format.jsonl if attention else form
     with hire(loaded, workers) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, wishes), alignments)

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 import seq2see
@@ -196,7 +196,7 @@ def show_examples(result: Review, count: int) -> None:
 
 def metric_table(metrics: Any, title: str) -> Table:
     """Metrics with their signatures."""
-    table = Table("metric", "value", "signature", title=Text(title), title_justify="left")
+    table = Table("metric", "value", Column("signature", overflow="fold"), title=Text(title), title_justify="left")
     for metric in metrics:
         assert isinstance(metric, Metric)
         table.add_row(metric.name, f"{metric.value:.2f}", metric.signature)

@@ -86,6 +86,11 @@ class Tokenizer:
         known = [str(self._backend.id_to_token(number) or "") for number in range(len(self))]
         return ["" if number < len(MARKS) else piece for number, piece in enumerate(known)]
 
+    def match(self, other: "Tokenizer") -> list[int] | None:
+        """The ids that another tokenizer has for our pieces, in our order, if it has exactly the same pieces."""
+        mine, theirs = self._backend.get_vocab(), other._backend.get_vocab()
+        return [theirs[piece] for piece in sorted(mine, key=mine.__getitem__)] if mine.keys() == theirs.keys() else None
+
     @property
     def marks_spaces(self) -> bool:
         """Whether a word carries the mark of the space before it; else a space is a token like others."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from jaxtyping import Float32
 
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.data.tokenise import MARKS, START
 
@@ -49,7 +49,7 @@ class AttentionTrace:
         """The weights of the last map between target and source, averaged over its heads."""
         aligning = [each for each in self.maps if each.aligns]
         if not aligning:
-            raise Seq2SeeError("this model has no attention from target to source; see its other maps.")
+            raise AttentionError("this model has no attention from target to source; see its other maps.")
         return np.asarray(aligning[-1].weights.mean(axis=0), dtype=np.float32)
 
     def tokens(self, side: Side) -> tuple[Token, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import torch
 
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import AttentionError
 from seq2see.core.trace import Trace, tracing
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
@@ -25,7 +25,7 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
     # an encoder that reads nothing leaves a memory that stands for no token
     shown = [each for each in maps if each.keys != "source" or each.weights.shape[2] == len(encoding.ids)]
     if not shown:
-        raise Seq2SeeError("this model has no attention to show: its memory does not stand for tokens of the source.")
+        raise AttentionError("this model has no attention to show: its memory does not stand for tokens of the source.")
     sure = logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
     target = task.target.tokens(ids)
     return AttentionTrace(

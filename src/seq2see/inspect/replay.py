@@ -64,7 +64,9 @@ def _look(
     inputs, _ = pad([[START, *target[:-1]] for target in targets])
     with tracing(model) as trace:
         model.decoder.features(inputs, model.encoder(source, mask))
-    maps = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
+    seen = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
+    # an encoder that reads nothing leaves a memory that stands for no token
+    maps = {name: weights for name, weights in seen.items() if weights.shape[3] == source.shape[1]}
     if not maps:
         raise AttentionError("this model has no attention from target to source to show.")
     return maps

@@ -95,9 +95,10 @@ class Ban:
             spelled = ""
             for token in reversed(tokens):
                 spelled = self.pieces[token] + spelled
-                if len(spelled) > self.reach:
-                    break
-                logprobs[row, list(self.completions.get(spelled, ()))] = -torch.inf
+                if not self.pieces[token] or len(spelled) > self.reach:
+                    break  # a mark is part of no word
+                for number in self.completions.get(spelled, ()):
+                    logprobs[row, number] = -torch.inf
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,16 @@ def look_up(trace: Trace, shape: torch.Size) -> Float[Tensor, "n s"]:
     return torch.stack(means).mean(dim=0)
 
 
+def renumber(beginning: Beginning, ids: Int[Tensor, " v"]) -> Beginning:
+    """The same beginning for whoever has other ids: `ids` are the model's own, in the order of theirs."""
+
+    def step(tokens: Tensor, state: Any, fixed: Any) -> tuple[Tensor, Any]:
+        logits, state = beginning.step(ids[tokens], state, fixed)
+        return logits[:, ids], state
+
+    return beginning if torch.equal(ids, torch.arange(len(ids))) else replace(beginning, step=step)
+
+
 def join(beginnings: Sequence[Beginning]) -> Beginning:
     """One beginning from those of several models, whose probabilities are averaged; the first one's coverage counts."""
     first = beginnings[0]

@@ -80,7 +80,8 @@ class Demands:
         if not text.strip():
             return [], False
         ended = self.target.marks_spaces and text.endswith(" ")
-        text = text[:-1] if ended else text
+        if self.target.marks_spaces:  # the first word has its mark without a space
+            text = text.lstrip().removesuffix(" ")
         unknown = self.target.unknown(text)
         if unknown:
             raise TokenError(f"a prefix must have known tokens only; got {unknown[0]!r} in {text!r}; change it.")

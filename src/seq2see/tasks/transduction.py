@@ -22,7 +22,7 @@ from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Hypothesis, Search
 from seq2see.search.rules import Rules
-from seq2see.tasks.beginning import Beginning, cover, join
+from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands
 from seq2see.tasks.guessing import mix_guesses
 
@@ -99,7 +99,8 @@ class Transduction:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
-        return Loss(total + choices.loss(-nll, mask), nll.sum(), len(targets))
+        steering = choices.loss(-nll, mask)  # worth nothing but its gradient
+        return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
 
     @torch.inference_mode()
     def predict(
@@ -118,13 +119,15 @@ class Transduction:
         A prefix for each text is what its outputs begin with; `unknown` permits the unknown mark; `others` are models
         with the same target vocabulary, each with its task, whose probabilities are averaged with the model's.
         """
+        ids = [torch.tensor(self.target.match(task.target)) for task, _ in others]
         demands = Demands(self.target, rules or Rules(), prefixes, unknown)
+        plan, covering = self.plan(texts, search), getattr(search, "coverage_penalty", 0.0) > 0
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
-        covering = getattr(search, "coverage_penalty", 0.0) > 0
-        for rows in self.plan(texts, search):
+        for rows in plan:
             batch = [texts[row] for row in rows]
             mine = self.begin(model, batch, covering=covering)
-            start = join([mine, *(task.begin(other, batch) for task, other in others)])
+            theirs = [renumber(task.begin(one, batch), order) for (task, one), order in zip(others, ids, strict=True)]
+            start = join([mine, *theirs])
             found = search(start.step, start.state, start.fixed, demands.limit(rows, start))
             for row, hypotheses in zip(rows, found, strict=True):
                 results[row] = [self.read(hypothesis, texts[row]) for hypothesis in hypotheses]

@@ -64,7 +64,7 @@ def check_decoder(spec: Any, encoder_spec: Any) -> None:
         for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
             found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled)
             _check_rescoring(decoder, encoder, found)
-            for row in range(SOURCES):
+            for row in range(SOURCES) if not ruled or search.width > 1 else ():  # one search is enough for the rules
                 (alone,) = decode(decoder, encoder, [row], search, ruled=ruled)
                 assert [h.tokens for h in alone] == [h.tokens for h in found[row]], "company changes the outputs"
         greedy, narrow = (decode(decoder, encoder, range(SOURCES), s, ruled=ruled) for s in (Greedy(), Beam(width=1)))

@@ -104,6 +104,10 @@ class ConvDecoder(nn.Module):
         self.narrow = NormedLinear(size, embedding_size)
         self.output = nn.Linear(embedding_size, vocabulary)
 
+    def own_layers(self) -> list[list[nn.Module]]:
+        """What an encoder may share, layer by layer."""
+        return [[layer.convolution] for layer in self.layers]
+
     def begin(self, memory: Memory) -> tuple[ConvReading, ConvState]:
         """What is constant for each source, and the state before the first step."""
         states = memory.states.unsqueeze(1)

@@ -50,3 +50,7 @@ class ConvEncoder(nn.Module):
         values = (states + embedded) * HALF * real
         summary = states.sum(dim=1) / real.sum(dim=1).clamp(min=1)
         return Memory(states=states, mask=mask, values=values, summary=summary)
+
+    def own_layers(self) -> list[list[nn.Module]]:
+        """What a decoder may share, layer by layer."""
+        return [[layer] for layer in self.layers]

@@ -1,0 +1,254 @@
+"""Predictions of untrained models under rules, prefixes, coverage, and together with others."""
+
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import pytest
+import torch
+
+from seq2see.config.load import load_config
+from seq2see.core.errors import SearchError, Seq2SeeError, TokenError
+from seq2see.core.registry import names
+from seq2see.core.trace import source_names
+from seq2see.data.pairs import Pairs
+from seq2see.data.tokenise import END, START, UNKNOWN, Words
+from seq2see.inspect.explain import explain
+from seq2see.run import Run
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
+from seq2see.search.rules import Rules
+from seq2see.search.sample import Sample
+from seq2see.tasks.transduction import Transduction
+from seq2see.train.folder import RunFolder
+
+TEXTS = ["a cab had a bad day", "the cab was bad", "a day", "dad had the bad cab today"] * 2
+TOKENIZERS = [
+    {"kind": name, "size": 40} if name in ("bpe", "unigram") else {"kind": name} for name in names("tokenizer")
+]
+SEARCHES = [Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=3)]
+
+
+def make_run(target: Any = "words", *, source: Any = "words", preset: str = "bahdanau2015", seed: int = 1) -> Run:
+    """A small model that was never trained."""
+    small = {"size": 6, "embedding_size": 4}
+    tokens = {"source": source, "target": target}
+    base = {"preset": preset, "seed": seed, "data": {"train": "x"}, "tokens": tokens}
+    config = load_config(base={**base, "model": {"encoder": small, "decoder": small}}).config
+    task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
+    return Run(RunFolder(Path("nowhere")), config, task, task.build(config).eval())
+
+
+def spans(prediction: Any) -> set[str]:
+    """Everything that one or more whole tokens of an output spell."""
+    tokens = [token for token in prediction.tokens if token.end > token.start]
+    ends = [token.end for token in tokens]
+    return {prediction.text[token.start : end] for token in tokens for end in ends if end > token.start}
+
+
+def outputs(run: Run, search: Any, **options: Any) -> list[Any]:
+    found = run.predict(TEXTS[:4], search=search, **options)
+    return [each for prediction in found for each in (prediction, *prediction.alternatives)]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+def test_banned_words_are_not_written(tokenizer: Any, search: Any) -> None:
+    run = make_run(tokenizer)
+    found = outputs(run, search, rules=Rules(min_length=6, max_length=12))
+    written = {word for output in found for word in spans(output) if len(word.strip()) > 1}
+    banned = sorted(word for word in written if word == word.strip())[:20]
+    assert banned
+    for output in outputs(run, search, rules=Rules(min_length=6, max_length=12, ban=banned)):
+        assert not spans(output) & set(banned)
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=str)
+def test_outputs_begin_with_their_prefix(tokenizer: Any, search: Any) -> None:
+    run = make_run(tokenizer)
+    prefixes = ["the bad", "", "a ", "a cab had a bad day"]  # one that a space ends
+    rules = Rules(no_repeat=1, ban=["bad"])  # a prefix may break rules
+    found = run.predict(TEXTS[:4], search=search, prefix=prefixes, rules=rules)
+    for text, prefix, prediction in zip(TEXTS, prefixes, found, strict=False):
+        for output in (prediction, *prediction.alternatives):
+            assert (output.text + " ").startswith(prefix)
+            again = explain(run.task, run.model, text, output.ids).target_tokens
+            said = [token.confidence for token in output.tokens]
+            assert said == pytest.approx([token.confidence for token in again], abs=1e-5)
+
+
+def test_a_word_of_a_prefix_may_go_on_unless_a_space_ends_it() -> None:
+    run = make_run({"kind": "bpe", "size": 60})
+    pieces = run.task.target.pieces
+    for prefix, begun in (("to", False), ("to ", True)):
+        (output,) = run.predict(["a day"], prefix=prefix, rules=Rules(min_length=6))
+        head = len(run.task.target.ids(["to"])[0]) - 1
+        following = [pieces[number][0] == "\ufdd0" for number in output.ids[head : head + 1] if number != END]
+        assert not begun or all(following)
+        assert output.text.startswith("to")
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+def test_lengths_are_kept(search: Any) -> None:
+    run = make_run()
+    for output in outputs(run, search, rules=Rules(min_length=5, max_length=7)):
+        assert 5 <= len([number for number in output.ids if number != END]) <= len(output.ids) <= 7
+    for output in outputs(run, search, rules=Rules(min_length=40)):
+        assert len(output.ids) >= 41
+    for output in outputs(run, search, rules=Rules(no_repeat=2, max_length=30)):
+        pairs = list(zip(output.ids, output.ids[1:], strict=False))
+        assert len(set(pairs)) == len(pairs)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "sentence"),
+    [
+        ({"prefix": "a cab had", "rules": Rules(max_length=2)}, SearchError, "got 3 tokens .'a cab had'. for 2"),
+        ({"prefix": "a zebra"}, TokenError, "got 'zebra' in 'a zebra'"),
+        ({"prefix": ["a", "b"]}, SearchError, "got 2 for 4 texts"),
+    ],
+)
+def test_prefixes_that_do_not_fit_are_refused(options: dict[str, Any], error: type, sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        make_run().predict(TEXTS[:4], **options)
+
+
+def test_a_prefix_may_fill_the_output() -> None:
+    (output,) = make_run().predict(["a day"], prefix="a cab had", rules=Rules(max_length=3))
+    assert (output.text, output.finished) == ("a cab had", False)
+
+
+def test_words_are_spelled_composed_and_as_typed() -> None:
+    composed, typed = "caf\u00e9", normalize("NFD", "caf\u00e9")
+    for form in ("nfc", "none"):
+        tokenizer = Words(min_count=1, normalise=form).learn(["x"])
+        assert {composed, "\ufdd0" + composed} <= tokenizer.spell(typed)
+    assert {typed, "\ufdd0" + typed} <= Words(min_count=1, normalise="none").learn(["x"]).spell(typed)
+    assert "new\ufdd0york" in tokenizer.spell("new york")
+
+
+@pytest.mark.parametrize("preset", ["bahdanau2015", "luong2015"])
+def test_coverage_is_the_attention_of_the_replay(preset: str) -> None:
+    run = make_run(preset=preset)
+    search = Beam(width=4, n_best=4, length_penalty=0.6, length_form="gnmt", coverage_penalty=0.3)
+    for output in outputs(run, search, rules=Rules(min_length=3, max_length=9)):
+        paid = explain(run.task, run.model, output.source, output.ids).weights.sum(axis=0)
+        likely = sum(log(token.confidence) for token in output.tokens)
+        score = likely / ((5 + len(output.ids)) / 6) ** 0.6 + 0.3 * np.log(np.minimum(paid, 1)).sum()
+        assert output.score == pytest.approx(score, abs=1e-4)
+
+
+def test_coverage_of_a_model_without_attention_is_refused() -> None:
+    with pytest.raises(SearchError, match="leave out coverage_penalty: this model has no attention"):
+        make_run(preset="sutskever2014").predict("a day", search=Beam(coverage_penalty=0.1))
+
+
+def test_cross_attention_is_told_by_its_name() -> None:
+    assert source_names(["encoder.0.own", "decoder.0.own", "decoder.0.cross"]) == ["decoder.0.cross"]
+    assert source_names(["encoder.0.attend", "decoder.down.attend"]) == ["decoder.down.attend"]
+    assert source_names(["attend"]) == ["attend"]
+
+
+def make_ensemble() -> Run:
+    """Three architectures, three ways to read a source, one target vocabulary."""
+    first = make_run()
+    second = make_run(source="characters", preset="luong2015", seed=2)
+    third = make_run(source={"kind": "bpe", "size": 40}, preset="sutskever2014", seed=3)
+    return replace(first, others=(second, third))
+
+
+def test_runs_predict_together_with_their_mean_probability() -> None:
+    run = make_ensemble()
+    for output in outputs(run, Beam(width=4, n_best=4), rules=Rules(min_length=3, max_length=9)):
+        mean = np.mean([rescore(one, output, output.ids) for one in (run, *run.others)], axis=0)
+        assert [token.confidence for token in output.tokens] == pytest.approx(mean.tolist(), abs=1e-5)
+
+
+@torch.inference_mode()
+def rescore(run: Run, output: Any, ids: Any) -> list[float]:
+    """The probability that one run alone gives each token."""
+    source = torch.tensor(run.task.source.ids([output.source]))
+    logits = run.model(source, torch.ones_like(source, dtype=torch.bool), torch.tensor([[START, *ids[:-1]]]))
+    return logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
+
+
+def test_runs_may_number_the_same_words_otherwise() -> None:
+    first = make_run()
+    config = first.config.model_copy(update={"preset": "luong2015", "seed": 2})
+    other = Transduction.learn(config, Pairs(TEXTS, [*TEXTS, *["today dad"] * 9]))
+    assert other.target.match(first.task.target) not in (None, list(range(len(other.target))))
+    assert other.target.match(make_run("characters").task.target) is None
+    both = replace(first, others=(replace(first, task=other, model=other.build(config).eval()),))
+    for output in outputs(both, Beam(width=4), rules=Rules(min_length=3, max_length=9)):
+        theirs = other.target.ids([output.text])[0][: len(output.ids)]
+        said = [rescore(both, output, output.ids), rescore(both.others[0], output, theirs)]
+        mean = np.mean(said, axis=0)
+        assert [token.confidence for token in output.tokens] == pytest.approx(mean.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("search", [*SEARCHES, Beam(width=3, coverage_penalty=0.2)], ids=lambda s: type(s).__name__)
+def test_company_changes_nothing_for_several_runs(search: Any) -> None:
+    run = make_ensemble()
+    options = {"search": search, "rules": Rules(no_repeat=2, max_length=12), "prefix": "the"}
+    together = run.predict(TEXTS[:4], **options)
+    for text, output in zip(TEXTS, together, strict=False):
+        alone = run.predict(text, **options)
+        assert (alone.ids, [a.ids for a in alone.alternatives]) == (output.ids, [a.ids for a in output.alternatives])
+        assert alone.score == pytest.approx(output.score, abs=1e-4)
+    assert together[0].attention.maps  # of the first run
+
+
+def make_ignorant(**options: Any) -> Run:
+    """A run that finds the unknown word likely."""
+    run = make_run(**options)
+    with torch.no_grad():
+        run.model.decoder.output.bias[UNKNOWN] += 4
+    return run
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=lambda search: type(search).__name__)
+@pytest.mark.parametrize("source", ["words", "characters"])
+def test_unknown_words_are_those_that_were_looked_at(source: str, search: Any) -> None:
+    run = make_ignorant(source=source)
+    dictionary = {"cab": "TAXI", "zebra": "Zebra"}
+    options = {"search": search, "rules": Rules(max_length=6)}
+    texts = ["the zebra had a cab (bad)", "a day"]
+    for prediction in run.predict(texts, replace_unknown=dictionary, **options):
+        assert UNKNOWN in prediction.ids
+        looked = prediction.attention.weights[:, :-1].argmax(axis=1)
+        for place, number in enumerate(prediction.ids):
+            token = prediction.tokens[place]
+            assert prediction.text[token.start : token.end] == (token.text if number != END else "")
+            if number == UNKNOWN and source == "words":
+                seen = prediction.attention.source_tokens[looked[place]].text
+                assert token.text == dictionary.get(seen, seen)
+        words = (
+            set(prediction.source.replace("(", " ").replace(")", " ").split()) | {"(", ")"} | set(dictionary.values())
+        )
+        known = set(" ".join(TEXTS).split())
+        assert {token.text for token in prediction.tokens if token.text != "</s>"} <= words | known
+    assert all(UNKNOWN not in output.ids for output in run.predict(texts, **options))
+
+
+def test_unknown_words_keep_the_spaces_of_the_source() -> None:
+    target = make_run().task.target
+    ids = [UNKNOWN, *target.ids(["cab"])[0][:-1], UNKNOWN, UNKNOWN, END]
+    words = [" zebra", " (", "x"]
+    assert target.decode(ids, unknown=words) == "zebra cab (x"
+    assert [token.text for token in target.tokens(ids, unknown=words)] == ["zebra", "cab", "(", "x", "</s>"]
+
+
+def test_unknown_words_need_attention() -> None:
+    run = make_ignorant(preset="cho2014")
+    with pytest.raises(Seq2SeeError, match="leave out replace_unknown: this model has no attention"):
+        run.predict("the zebra", replace_unknown=True, rules=Rules(max_length=5))
+
+
+def test_a_configuration_holds_rules() -> None:
+    run = make_run()
+    ruled = replace(run, config=run.config.model_copy(update={"search": {"kind": "greedy", "max_length": 3}}))
+    assert all(len(output.ids) <= 3 for output in ruled.predict(TEXTS[:4]))
