@@ -155,7 +155,7 @@ def decode(job: dict) -> None:
 
     def run(sentences: list[list[int]], width: int, size: int) -> list[list[int]]:
         if width not in engines:  # while it warms up
-            limit = max(job["longest"], *(2 * len(row) + 20 for row in sentences))
+            limit = max(job["longest"], *(2 * len(row) + 22 for row in sentences))
             search = {"beam_size": width, "max_length": limit, "ban_unk_token": True, "batch_type": "tokens"}
             engines[width] = InferenceEnginePY(PredictConfig(**options, **search))
         engines[width].config.update(batch_size=size // width)
