@@ -13,7 +13,9 @@ What is measured
   workers included; how many outputs are those of seq2see. All decode with the same weights: those of --run, which must
   be a pre-norm Transformer with tied embeddings and a joint tokenizer, or of one that is trained for --prepare updates
   first. The logits of every converted model must agree with those of seq2see to 1e-4 before it is timed (CTranslate2
-  has none to compare: look at its outputs). Peers take the quickest of three sizes of batches; seq2see has its own.
+  has none to compare: look at its outputs). A model of few updates writes on to the limit, which only seq2see sets for
+  each sentence, so then its outputs are not those of the others, and speeds say nothing. Peers take the quickest of
+  three sizes of batches; seq2see has its own.
 - startup: `--help`, and the import that a program needs before it can decode.
 
 What is equal: joint BPE cut by seq2see; Transformer 4+4, size 128, inner 256, 4 heads, pre-norm, tied embeddings;

@@ -74,7 +74,7 @@ def main() -> None:
             beam_size=width,
             max_batch_size=size,  # sentences, sorted by length; every worker takes one batch after the other
             max_input_length=0,
-            max_decoding_length=max(job["longest"], *(2 * len(row) + 20 for row in sentences)),
+            max_decoding_length=max(job["longest"], *(2 * len(row) + 22 for row in sentences)),
             disable_unk=True,
             suppress_sequences=[[MARKS[PAD]], [MARKS[START]]],
         )

@@ -14,7 +14,7 @@ from eole.models.model import get_model_class
 from eole.models.model_saver import TrainingModelSaver
 from eole.train_single import TrainingInitializer
 from eole.train_single import main as run_training
-from meter import END, MARKS, PAD, START, UNKNOWN, Meter, check_logits, read_job, time_decoding
+from meter import END, MARKS, PAD, START, UNKNOWN, Meter, check_logits, read_ids, read_job, time_decoding
 from safetensors.torch import load_file
 
 
@@ -151,11 +151,11 @@ NAMES = [
 def decode(job: dict) -> None:
     """Time its engine."""
     options = {"model_path": [convert(job)], "src": job["test"], "max_length_ratio": 0.0, "length_penalty": "avg"}
+    limit = max(job["longest"], *(2 * len(row) + 22 for row in read_ids(job["test"])))
     engines = {}
 
     def run(sentences: list[list[int]], width: int, size: int) -> list[list[int]]:
         if width not in engines:  # while it warms up
-            limit = max(job["longest"], *(2 * len(row) + 20 for row in sentences))
             search = {"beam_size": width, "max_length": limit, "ban_unk_token": True, "batch_type": "tokens"}
             engines[width] = InferenceEnginePY(PredictConfig(**options, **search))
         engines[width].config.update(batch_size=size // width)

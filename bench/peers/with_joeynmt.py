@@ -159,7 +159,7 @@ def decode(job: dict) -> None:
         stream.reset_cache()
         for row in order:
             stream.set_item(" ".join(f"p{number}" for number in sentences[row]))
-        limit = max(job["longest"], *(2 * len(row) + 20 for row in sentences))
+        limit = max(job["longest"], *(2 * len(row) + 22 for row in sentences))
         options = {"beam_size": width, "beam_alpha": 1.0 if width > 1 else -1, "max_output_length": limit}
         test = args.test._replace(**options, batch_size=size, generate_unk=False)
         found = prediction.predict(model, stream, args.device, 0, compute_loss=False, args=test, autocast=args.autocast)

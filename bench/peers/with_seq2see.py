@@ -21,6 +21,7 @@ from seq2see.cli.training import run_training
 from seq2see.config.load import Loaded, load_config
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
+from seq2see.core.errors import ConfigError
 from seq2see.data.batch import pad
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
@@ -91,7 +92,12 @@ def train_weights(job: dict, task: Transduction) -> seq2see.Run:
     train["schedule"] = {"kind": "cosine", "warmup": max(updates // 10, 1)}
     loaded = configure(job, "transformer", dropout=0.1, train=train)
     folder = RunFolder(Path(job["work"]) / f"run-{updates}")
-    if not holds_run(folder, loaded.config):
+    try:
+        again = holds_run(folder, loaded.config)
+    except ConfigError:  # other data or settings than last time
+        shutil.rmtree(folder.path)
+        again = False
+    if not again:
         folder.create(write_config(loaded.config, heading="the weights that are decoded with", remarks={}))
         folder.write_task(task)
     fitted = prepare_job(loaded.config, folder, examine(origins(loaded.config)), near=[])
