@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last
 Side = Literal["source", "target", "inputs"]
+Grid = tuple[int, int]  # rows and columns of the cells of a picture
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class AttentionTrace:
     source_tokens: tuple[Token, ...]
     target_tokens: tuple[Token, ...]
     maps: tuple[AttentionMap, ...]
+    grid: Grid | None = None  # of a source that is a picture; its tokens are its cells, row by row
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
