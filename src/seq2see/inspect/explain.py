@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.core.trace import Trace, tracing
 from seq2see.data.tokenise import START, Tokenizer
-from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid
+from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 
@@ -37,7 +38,13 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
         maps=tuple(shown),
         grid=memory.grid,
+        picture=_picture(given[0]) if memory.grid else None,
     )
+
+
+def _picture(source: Tensor) -> Picture | None:
+    """The pixels that the encoder was given, as people look at them."""
+    return source[0].permute(1, 2, 0).numpy() if source.dtype == torch.uint8 else None
 
 
 def name_positions(task: Transduction, source: str, grid: Grid | None) -> tuple[Token, ...]:
