@@ -65,6 +65,7 @@ TABLE: dict[str, dict[str, str]] = {
         "words": "seq2see.data.tokenise:Words",
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
+        "pictures": "seq2see.data.pictures:Pictures",
     },
     "schedule": {
         "constant": "seq2see.train.schedule:Constant",
