@@ -54,6 +54,7 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
+        "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
-from seq2see.data.features import Features, Progress, Seer
+from seq2see.data.features import Features, Progress
 from seq2see.data.lines import read_bytes
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")  # none that runs another program, as EPS does
@@ -146,9 +146,10 @@ class Pictures:
         files = tuple(dict.fromkeys(sources))  # a picture with five captions is five sources
         numbers = {file: number for number, file in enumerate(files)}
         places = np.array([numbers[source] for source in sources], dtype=np.int64)
-        if cache is None or not isinstance(encoder, Seer) or encoder.frozen_key is None:
+        key = getattr(encoder, "frozen_key", None)
+        if cache is None or key is None:
             return PictureSources(files, places, Pixels(self), mirror=self.mirror)
-        features = Features(cache, encoder, self.read, key=f"{encoder.frozen_key} {self.size}")
+        features = Features(cache, encoder, self.read, key=f"{key} {self.size}")
         features.fill(files, mirror=training and self.mirror, progress=progress)
         return PictureSources(files, places, features, mirror=self.mirror)
 

@@ -1,5 +1,6 @@
 """Laws of encoders and decoders."""
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
 
 SOURCES, LENGTH, TARGETS = 3, 7, 5
+LENGTHS = (LENGTH, 4, 1)
+SIDE = 32  # of a picture, in pixels
 WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
 END = 2
 PIECES = ("", "", "", *"abcdefghijklmn")
@@ -25,7 +28,7 @@ PREFIXES = ((5, 6), (), (7,))
 def tiny_encoder(spec: Any) -> Any:
     """A small encoder of a registered kind, its options filled with small values where they have no default."""
     torch.manual_seed(3)
-    return _tiny("encoder", spec)(vocabulary=WORDS).double().eval()
+    return _tiny("encoder", spec)(vocabulary=WORDS, picture_size=SIDE).double().eval()
 
 
 def tiny_decoder(spec: Any, encoder: Any) -> Any:
@@ -37,14 +40,15 @@ def tiny_decoder(spec: Any, encoder: Any) -> Any:
 def check_encoder(spec: Any) -> None:
     """Padding and batch-mates change nothing, and nothing that may not be read is left in the states."""
     encoder = tiny_encoder(spec)
-    tokens, mask = _sources()
-    together: Memory = encoder(tokens, mask)
-    for row, length in enumerate(mask.sum(dim=1).tolist()):
-        alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+    together: Memory = encoder(*sources(encoder))
+    for row in range(SOURCES):
+        alone: Memory = encoder(*sources(encoder, [row]))
+        length = alone.states.shape[1]
         torch.testing.assert_close(together.states[row, :length], alone.states[0])
         torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
         assert (together.states[row, length:] == 0).all(), "padding is left in the states"
         assert (together.contents[row, length:] == 0).all(), "padding is left in the values"
+        assert alone.grid is None or alone.grid[0] * alone.grid[1] == length, "a grid has other cells than the states"
         if alone.summary is not None and together.summary is not None:
             torch.testing.assert_close(together.summary[row], alone.summary[0])
         for mine, other in zip(together.carry or (), alone.carry or (), strict=True):
@@ -56,7 +60,7 @@ def check_decoder(spec: Any, encoder_spec: Any) -> None:
     """Steps equal teacher forcing; no look into the future; rows are independent; every search keeps its promises."""
     encoder = tiny_encoder(encoder_spec)
     decoder = tiny_decoder(spec, encoder)
-    memory = encoder(*_sources())
+    memory = encoder(*sources(encoder))
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
@@ -75,11 +79,10 @@ def decode(
     decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
 ) -> list[list[Hypothesis]]:
     """Search with a tiny model, with rules and prefixes or without; outputs are short."""
-    tokens, mask = _sources(rows)
-    fixed, state = decoder.begin(encoder(tokens, mask))
+    fixed, state = decoder.begin(encoder(*sources(encoder, rows)))
     rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
     prefixes = pack_prefixes([PREFIXES[row] for row in rows]) if ruled else None
-    longest = mask.sum(dim=1) + 3
+    longest = torch.tensor([LENGTHS[row] + 3 for row in rows])
     return search(decoder.step, state, fixed, Limits(1, END, longest, (0, 1), rules=rules, prefixes=prefixes))
 
 
@@ -120,7 +123,7 @@ def _check_selection(decoder: Any, memory: Memory) -> None:
 def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]]) -> None:
     """The log-probability a search reports is the one teacher forcing gives."""
     for row, hypotheses in enumerate(found):
-        memory = encoder(*_sources([row]))
+        memory = encoder(*sources(encoder, [row]))
         for hypothesis in hypotheses:
             inputs = torch.tensor([[1, *hypothesis.tokens[:-1]]])
             logprobs = decoder(inputs, memory).log_softmax(dim=-1)[0]
@@ -130,18 +133,21 @@ def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypoth
             )
 
 
-def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
-    """The given ones of three sources, padded to the longest of them."""
+def sources(encoder: Any, rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
+    """The given ones of three sources of the kind an encoder reads: texts, padded to the longest, or pictures."""
     torch.manual_seed(2)
+    if "picture_size" in inspect.signature(type(encoder)).parameters:
+        pixels = torch.randint(0, 256, (SOURCES, 3, SIDE, SIDE), dtype=torch.uint8)
+        return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)
     tokens = torch.randint(0, WORDS, (SOURCES, LENGTH))[list(rows)]
-    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
+    mask = torch.arange(LENGTH) < torch.tensor(LENGTHS)[list(rows)].unsqueeze(1)
     longest = int(mask.sum(dim=1).max())
     return tokens[:, :longest], mask[:, :longest]
 
 
 def _tiny(group: str, spec: Any) -> Part:
     chosen = part(group, spec)
-    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2}
+    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2, "backbone": "small"}
     known = find(group, chosen.kind).__init__.__annotations__
     options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
     return Part(group, chosen.kind, {**chosen.options, **options})
