@@ -68,6 +68,10 @@ TABLE: dict[str, dict[str, str]] = {
         "unigram": "seq2see.data.tokenise:Unigram",
         "pictures": "seq2see.data.pictures:Pictures",
     },
+    "task": {
+        "transduction": "seq2see.tasks.transduction:Transduction",
+        "classification": "seq2see.tasks.classification:Classification",
+    },
     "schedule": {
         "constant": "seq2see.train.schedule:Constant",
         "noam": "seq2see.train.schedule:Noam",
