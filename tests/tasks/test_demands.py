@@ -29,7 +29,7 @@ TEXTS = ["a cab had a bad day", "the cab was bad", "a day", "dad had the bad cab
 TOKENIZERS = [
     {"kind": name, "size": 40} if name in ("bpe", "unigram") else {"kind": name}
     for name in names("tokenizer")
-    if name not in ("pictures", "documents")
+    if name not in ("pictures", "documents", "labels")
 ]
 SEARCHES = [Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=3)]
 

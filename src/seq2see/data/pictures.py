@@ -200,6 +200,8 @@ class PictureSources:
         """The same pictures as one epoch of training sees them: half of them, by chance, as in a mirror."""
         if not self.mirror:
             return self
+        if isinstance(self.look, Features):
+            self.look.fill(self.files, mirror=True)  # what was not made before
         chance = np.random.default_rng([seed, epoch, 1])  # 1: another stream than that of the order of batches
         return replace(self, mirrored=chance.random(len(self)) < 0.5)
 

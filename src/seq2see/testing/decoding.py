@@ -1,7 +1,7 @@
 """Laws of encoders and decoders."""
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -16,8 +16,9 @@ from seq2see.search.hypothesis import Hypothesis, Limits, Search
 from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
 
+Draw = Callable[[Sequence[int]], tuple[Tensor, Tensor]]
+
 SOURCES, LENGTH, TARGETS = 3, 7, 5
-LENGTHS = (LENGTH, 4, 1)
 SIDE = 32  # of a picture, in pixels
 WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
 END = 2
@@ -37,13 +38,17 @@ def tiny_decoder(spec: Any, encoder: Any) -> Any:
     return _tiny("decoder", spec)(vocabulary=SIGNS, memory_size=encoder.memory_size).double().eval()
 
 
-def check_encoder(spec: Any) -> None:
-    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states."""
+def check_encoder(spec: Any, draw: Draw | None = None) -> None:
+    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states.
+
+    `draw` gives the sources of the rows it is asked for, padded; without it they are texts, or pictures.
+    """
     encoder = tiny_encoder(spec)
-    together: Memory = encoder(*sources(encoder))
+    draw = draw or choose_draw(encoder)
+    together: Memory = encoder(*draw(range(SOURCES)))
     for row in range(SOURCES):
-        alone: Memory = encoder(*sources(encoder, [row]))
-        length = alone.states.shape[1]
+        alone: Memory = encoder(*draw([row]))
+        length = alone.mask.shape[1]
         torch.testing.assert_close(together.states[row, :length], alone.states[0])
         torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
         assert (together.states[row, length:] == 0).all(), "padding is left in the states"
@@ -56,33 +61,43 @@ def check_encoder(spec: Any) -> None:
                 torch.testing.assert_close(left[row], right[0])
 
 
-def check_decoder(spec: Any, encoder_spec: Any) -> None:
+def check_decoder(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> None:
     """Steps equal teacher forcing; no look into the future; rows are independent; every search keeps its promises."""
     encoder = tiny_encoder(encoder_spec)
+    draw = draw or choose_draw(encoder)
     decoder = tiny_decoder(spec, encoder)
-    memory = encoder(*sources(encoder))
+    memory = encoder(*draw(range(SOURCES)))
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
     for ruled in (False, True):
         for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
-            found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled)
-            _check_rescoring(decoder, encoder, found)
+            found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled, draw=draw)
+            _check_rescoring(decoder, encoder, found, draw)
             for row in range(SOURCES) if not ruled or search.width > 1 else ():  # one search is enough for the rules
-                (alone,) = decode(decoder, encoder, [row], search, ruled=ruled)
+                (alone,) = decode(decoder, encoder, [row], search, ruled=ruled, draw=draw)
                 assert [h.tokens for h in alone] == [h.tokens for h in found[row]], "company changes the outputs"
-        greedy, narrow = (decode(decoder, encoder, range(SOURCES), s, ruled=ruled) for s in (Greedy(), Beam(width=1)))
-        assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
+        one, two = (
+            decode(decoder, encoder, range(SOURCES), s, ruled=ruled, draw=draw) for s in (Greedy(), Beam(width=1))
+        )
+        assert [row[0].tokens for row in one] == [row[0].tokens for row in two]
 
 
 def decode(
-    decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
+    decoder: Any,
+    encoder: Any,
+    rows: Sequence[int],
+    search: Search,
+    *,
+    ruled: bool = False,
+    draw: Draw | None = None,
 ) -> list[list[Hypothesis]]:
     """Search with a tiny model, with rules and prefixes or without; outputs are short."""
-    fixed, state = decoder.begin(encoder(*sources(encoder, rows)))
+    source, mask = (draw or choose_draw(encoder))(rows)
+    fixed, state = decoder.begin(encoder(source, mask))
     rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
     prefixes = pack_prefixes([PREFIXES[row] for row in rows]) if ruled else None
-    longest = torch.tensor([LENGTHS[row] + 3 for row in rows])
+    longest = mask.flatten(1).sum(dim=1) + 3
     return search(decoder.step, state, fixed, Limits(1, END, longest, (0, 1), rules=rules, prefixes=prefixes))
 
 
@@ -120,10 +135,10 @@ def _check_selection(decoder: Any, memory: Memory) -> None:
     torch.testing.assert_close(again, also)
 
 
-def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]]) -> None:
+def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]], draw: Draw) -> None:
     """The log-probability a search reports is the one teacher forcing gives."""
     for row, hypotheses in enumerate(found):
-        memory = encoder(*sources(encoder, [row]))
+        memory = encoder(*draw([row]))
         for hypothesis in hypotheses:
             inputs = torch.tensor([[1, *hypothesis.tokens[:-1]]])
             logprobs = decoder(inputs, memory).log_softmax(dim=-1)[0]
@@ -133,16 +148,35 @@ def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypoth
             )
 
 
-def sources(encoder: Any, rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
-    """The given ones of three sources of the kind an encoder reads: texts, padded to the longest, or pictures."""
+def choose_draw(encoder: Any) -> Draw:
+    """Pictures for an encoder that wants to know their size, texts for others."""
+    return draw_pictures if "picture_size" in inspect.signature(type(encoder)).parameters else draw_texts
+
+
+def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three texts, padded to the longest of them."""
     torch.manual_seed(2)
-    if "picture_size" in inspect.signature(type(encoder)).parameters:
-        pixels = torch.randint(0, 256, (SOURCES, 3, SIDE, SIDE), dtype=torch.uint8)
-        return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)
     tokens = torch.randint(0, WORDS, (SOURCES, LENGTH))[list(rows)]
-    mask = torch.arange(LENGTH) < torch.tensor(LENGTHS)[list(rows)].unsqueeze(1)
+    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
     longest = int(mask.sum(dim=1).max())
     return tokens[:, :longest], mask[:, :longest]
+
+
+def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three documents of up to four sentences, padded to the longest of each."""
+    torch.manual_seed(2)
+    lengths = torch.tensor([[2, 7, 1, 5], [3, 1, 0, 0], [4, 0, 0, 0]])[list(rows)]
+    tokens = torch.randint(0, WORDS, (SOURCES, 4, LENGTH))[list(rows)]
+    sentences, words = int((lengths > 0).sum(dim=1).max()), int(lengths.max())
+    mask = torch.arange(words) < lengths[:, :sentences].unsqueeze(2)
+    return tokens[:, :sentences, :words], mask
+
+
+def draw_pictures(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three pictures."""
+    torch.manual_seed(2)
+    pixels = torch.randint(0, 256, (SOURCES, 3, SIDE, SIDE), dtype=torch.uint8)
+    return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)
 
 
 def _tiny(group: str, spec: Any) -> Part:
