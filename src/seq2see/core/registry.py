@@ -55,6 +55,7 @@ TABLE: dict[str, dict[str, str]] = {
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
         "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
+        "patches": "seq2see.models.encoders.patches:PatchEncoder",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
