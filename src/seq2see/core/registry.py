@@ -54,6 +54,8 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
+        "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
+        "patches": "seq2see.models.encoders.patches:PatchEncoder",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
@@ -65,6 +67,7 @@ TABLE: dict[str, dict[str, str]] = {
         "words": "seq2see.data.tokenise:Words",
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
+        "pictures": "seq2see.data.pictures:Pictures",
     },
     "task": {
         "transduction": "seq2see.tasks.transduction:Transduction",

@@ -3,7 +3,6 @@
 import errno
 import hashlib
 import json
-import os
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from seq2see.core.errors import DataError
+from seq2see.core.files import cache_folder as cache_folder
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import Cutter, Sources
@@ -51,12 +51,6 @@ def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache
             return _open(folder, fingerprint)
         _write(folder, pairs, source, target, max_tokens)
     raise DataError("the prepared data cannot be read back; set SEQ2SEE_CACHE to another folder.", file=folder)
-
-
-def cache_folder() -> Path:
-    """Where made-ready data is kept: $SEQ2SEE_CACHE, or the user's cache folder."""
-    base = os.environ.get("SEQ2SEE_CACHE")
-    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"
 
 
 def _fingerprint(pairs: Pairs, source: Cutter, target: Any, max_tokens: int) -> str:
