@@ -18,7 +18,8 @@ from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import choose_search, read_search
 from seq2see.search.hypothesis import Search
 from seq2see.search.rules import Rules
-from seq2see.tasks.transduction import Output, Transduction
+from seq2see.tasks.task import Output
+from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder
 
 Texts = str | Sequence[str]

@@ -85,7 +85,10 @@ def tiny(**options: Any) -> Any:
     torch.manual_seed(5)
     return (
         build_seq2seq(
-            encoder=part("encoder", spec), decoder=part("decoder", spec), source_vocabulary=9, target_vocabulary=9
+            encoder=part("encoder", spec),
+            decoder=part("decoder", spec),
+            source_sizes={"vocabulary": 9},
+            target_vocabulary=9,
         )
         .double()
         .eval()

@@ -126,8 +126,7 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     if fit.store.left_out:
         console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
-    sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
-    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {fit.task.describe()}")
     for sentence in job.taken:
         console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))

@@ -85,14 +85,16 @@ class Data(Section):
 class Tokens(Section):
     """How text is cut: source and target each with a vocabulary of its own, or joint for both."""
 
-    source: PartSpec | None = Field(default=None, description="characters, words, bpe or unigram")
-    target: PartSpec | None = None
+    source: PartSpec | None = Field(
+        default=None, description="characters, words, bpe or unigram; pictures or documents"
+    )
+    target: PartSpec | None = Field(default=None, description="how a text is written; labels are not cut")
     joint: PartSpec | None = Field(default=None, description="one vocabulary for both sides")
 
     @model_validator(mode="after")
     def _either(self) -> "Tokens":
         given = (self.source is not None, self.target is not None, self.joint is not None)
-        if given not in ((True, True, False), (False, False, True)):
+        if given not in ((True, True, False), (False, False, True), (True, False, False)):
             raise ValueError("must have either source and target, or joint")
         return self
 
@@ -101,7 +103,8 @@ class Model(Section):
     """What learns."""
 
     encoder: PartSpec
-    decoder: PartSpec
+    decoder: PartSpec | None = Field(default=None, description="what writes a text")
+    pool: PartSpec | None = Field(default=None, description="what reads the encoded source once, to choose a label")
     share: list[Literal["embeddings", "output", "layers"]] | None = Field(
         default=None, description="what encoder and decoder have in common: embeddings, output, layers"
     )
@@ -149,7 +152,9 @@ class Train(Section):
 class Config(Section):
     """One run."""
 
-    task: Literal["transduction"] = "transduction"
+    task: Literal["transduction", "classification"] = Field(
+        default="transduction", description="transduction writes a text, classification chooses a label"
+    )
     preset: str | None = Field(default=None, description="the paper this started from")
     seed: Seed = Field(default=1, description="everything random follows from it")
     data: Data
@@ -158,3 +163,12 @@ class Config(Section):
     init: Init | None = None
     train: Train = Train()
     search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam or sample")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Config":
+        writes, model, tokens = self.task == "transduction", self.model, self.tokens
+        if writes != (model.decoder is not None):
+            raise ValueError(f"must have {'a' if writes else 'no'} model.decoder, because the task is {self.task}")
+        if writes != (tokens.target is not None or tokens.joint is not None):
+            raise ValueError(f"must have {'a' if writes else 'no'} tokens.target, because the task is {self.task}")
+        return self

@@ -17,6 +17,9 @@ class Memory:
     # final state of a recurrent encoder, a tuple (hidden,) or (hidden, cell) for each layer: what Sutskever hands over
     carry: tuple[tuple[Float[Tensor, "b _"], ...], ...] | None = None
 
+    grid: tuple[int, int] | None = None  # rows and columns of a picture's cells; states are in reading order
+    levels: tuple["Memory", ...] | None = None  # what lies below a hierarchy: the words under its sentences
+
     @property
     def contents(self) -> Float[Tensor, "b s d"]:
         """What attention sums up; the states are what it compares with."""

@@ -66,6 +66,10 @@ TABLE: dict[str, dict[str, str]] = {
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
     },
+    "task": {
+        "transduction": "seq2see.tasks.transduction:Transduction",
+        "classification": "seq2see.tasks.classification:Classification",
+    },
     "schedule": {
         "constant": "seq2see.train.schedule:Constant",
         "noam": "seq2see.train.schedule:Noam",

@@ -6,9 +6,10 @@ carries a mark of its own, so that the spacing of the output comes from the mode
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from unicodedata import normalize
 
@@ -18,8 +19,9 @@ from tokenizers import Tokenizer as Backend
 
 from seq2see.core.errors import TokenError
 from seq2see.core.token import Token
+from seq2see.data.sequences import PAD, Sequences, pack
 
-PAD, START, END, UNKNOWN = range(4)
+START, END, UNKNOWN = range(PAD + 1, 4)
 MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 # what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
@@ -50,6 +52,19 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """What an encoder of such texts must be told."""
+        return {"vocabulary": len(self)}
+
+    def is_blank(self, source: str) -> bool:
+        """Whether there is nothing to read."""
+        return not source.strip()
+
+    def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: Any = None) -> Sequences:
+        """The ids of many texts, ready to be gathered into batches; `store.prepare` keeps those of a training."""
+        return pack(self.ids(sources))
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, each with the end mark last."""

@@ -15,9 +15,8 @@ from seq2see.core.errors import CheckpointError, Seq2SeeError
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, plan_batches
 from seq2see.data.store import Store
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.share import table_scales
-from seq2see.tasks.transduction import Transduction
+from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import (
     Checkpoint,
     average,
@@ -91,10 +90,10 @@ class Fit:
     """One training: what it trains, on what, and where it keeps its state."""
 
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Task
+    model: Any
     store: Store
-    evaluate: Callable[[Seq2Seq], dict[str, float]]
+    evaluate: Callable[[Any], dict[str, float]]
     folder: RunFolder
 
     def __post_init__(self) -> None:
@@ -107,7 +106,7 @@ class Fit:
             fused=True,
         )
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
-        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.decoder.output.in_features)
+        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output.in_features)
         self.standing = Standing()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
