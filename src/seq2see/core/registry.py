@@ -65,6 +65,7 @@ TABLE: dict[str, dict[str, str]] = {
         "words": "seq2see.data.tokenise:Words",
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
+        "documents": "seq2see.data.documents:Documents",
     },
     "task": {
         "transduction": "seq2see.tasks.transduction:Transduction",
