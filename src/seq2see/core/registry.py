@@ -54,6 +54,13 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
+        "hierarchy": "seq2see.models.encoders.hierarchy:Hierarchy",
+    },
+    "pool": {
+        "attention": "seq2see.nn.pool:Attention",
+        "mean": "seq2see.nn.pool:Mean",
+        "max": "seq2see.nn.pool:Max",
+        "summary": "seq2see.nn.pool:Summary",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",

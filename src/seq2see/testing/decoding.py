@@ -1,6 +1,6 @@
 """Laws of encoders and decoders."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -14,6 +14,8 @@ from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Hypothesis, Limits, Search
 from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
+
+Draw = Callable[[Sequence[int]], tuple[Tensor, Tensor]]
 
 SOURCES, LENGTH, TARGETS = 3, 7, 5
 WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
@@ -34,13 +36,16 @@ def tiny_decoder(spec: Any, encoder: Any) -> Any:
     return _tiny("decoder", spec)(vocabulary=SIGNS, memory_size=encoder.memory_size).double().eval()
 
 
-def check_encoder(spec: Any) -> None:
-    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states."""
-    encoder = tiny_encoder(spec)
-    tokens, mask = _sources()
-    together: Memory = encoder(tokens, mask)
-    for row, length in enumerate(mask.sum(dim=1).tolist()):
-        alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
+def check_encoder(spec: Any, draw: Draw | None = None) -> None:
+    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states.
+
+    `draw` gives the sources of the rows it is asked for, padded; without it they are texts.
+    """
+    encoder, draw = tiny_encoder(spec), draw or draw_texts
+    together: Memory = encoder(*draw(range(SOURCES)))
+    for row in range(SOURCES):
+        alone: Memory = encoder(*draw([row]))
+        length = alone.mask.shape[1]
         torch.testing.assert_close(together.states[row, :length], alone.states[0])
         torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
         assert (together.states[row, length:] == 0).all(), "padding is left in the states"
@@ -52,34 +57,42 @@ def check_encoder(spec: Any) -> None:
                 torch.testing.assert_close(left[row], right[0])
 
 
-def check_decoder(spec: Any, encoder_spec: Any) -> None:
+def check_decoder(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> None:
     """Steps equal teacher forcing; no look into the future; rows are independent; every search keeps its promises."""
-    encoder = tiny_encoder(encoder_spec)
+    encoder, draw = tiny_encoder(encoder_spec), draw or draw_texts
     decoder = tiny_decoder(spec, encoder)
-    memory = encoder(*_sources())
+    memory = encoder(*draw(range(SOURCES)))
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
     for ruled in (False, True):
         for search in (Greedy(), Beam(width=4, n_best=4), Sample(n_best=2, seed=1)):
-            found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled)
-            _check_rescoring(decoder, encoder, found)
+            found = decode(decoder, encoder, range(SOURCES), search, ruled=ruled, draw=draw)
+            _check_rescoring(decoder, encoder, found, draw)
             for row in range(SOURCES) if not ruled or search.width > 1 else ():  # one search is enough for the rules
-                (alone,) = decode(decoder, encoder, [row], search, ruled=ruled)
+                (alone,) = decode(decoder, encoder, [row], search, ruled=ruled, draw=draw)
                 assert [h.tokens for h in alone] == [h.tokens for h in found[row]], "company changes the outputs"
-        greedy, narrow = (decode(decoder, encoder, range(SOURCES), s, ruled=ruled) for s in (Greedy(), Beam(width=1)))
-        assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
+        one, two = (
+            decode(decoder, encoder, range(SOURCES), s, ruled=ruled, draw=draw) for s in (Greedy(), Beam(width=1))
+        )
+        assert [row[0].tokens for row in one] == [row[0].tokens for row in two]
 
 
 def decode(
-    decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
+    decoder: Any,
+    encoder: Any,
+    rows: Sequence[int],
+    search: Search,
+    *,
+    ruled: bool = False,
+    draw: Draw | None = None,
 ) -> list[list[Hypothesis]]:
     """Search with a tiny model, with rules and prefixes or without; outputs are short."""
-    tokens, mask = _sources(rows)
-    fixed, state = decoder.begin(encoder(tokens, mask))
+    source, mask = (draw or draw_texts)(rows)
+    fixed, state = decoder.begin(encoder(source, mask))
     rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
     prefixes = pack_prefixes([PREFIXES[row] for row in rows]) if ruled else None
-    longest = mask.sum(dim=1) + 3
+    longest = mask.flatten(1).sum(dim=1) + 3
     return search(decoder.step, state, fixed, Limits(1, END, longest, (0, 1), rules=rules, prefixes=prefixes))
 
 
@@ -117,10 +130,10 @@ def _check_selection(decoder: Any, memory: Memory) -> None:
     torch.testing.assert_close(again, also)
 
 
-def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]]) -> None:
+def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]], draw: Draw) -> None:
     """The log-probability a search reports is the one teacher forcing gives."""
     for row, hypotheses in enumerate(found):
-        memory = encoder(*_sources([row]))
+        memory = encoder(*draw([row]))
         for hypothesis in hypotheses:
             inputs = torch.tensor([[1, *hypothesis.tokens[:-1]]])
             logprobs = decoder(inputs, memory).log_softmax(dim=-1)[0]
@@ -130,13 +143,23 @@ def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypoth
             )
 
 
-def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
-    """The given ones of three sources, padded to the longest of them."""
+def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three texts, padded to the longest of them."""
     torch.manual_seed(2)
     tokens = torch.randint(0, WORDS, (SOURCES, LENGTH))[list(rows)]
     mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
     longest = int(mask.sum(dim=1).max())
     return tokens[:, :longest], mask[:, :longest]
+
+
+def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three documents of up to four sentences, padded to the longest of each."""
+    torch.manual_seed(2)
+    lengths = torch.tensor([[2, 7, 1, 5], [3, 1, 0, 0], [4, 0, 0, 0]])[list(rows)]
+    tokens = torch.randint(0, WORDS, (SOURCES, 4, LENGTH))[list(rows)]
+    sentences, words = int((lengths > 0).sum(dim=1).max()), int(lengths.max())
+    mask = torch.arange(words) < lengths[:, :sentences].unsqueeze(2)
+    return tokens[:, :sentences, :words], mask
 
 
 def _tiny(group: str, spec: Any) -> Part:
