@@ -56,6 +56,13 @@ TABLE: dict[str, dict[str, str]] = {
         "nothing": "seq2see.models.encoders.nothing:Nothing",
         "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
         "patches": "seq2see.models.encoders.patches:PatchEncoder",
+        "hierarchy": "seq2see.models.encoders.hierarchy:Hierarchy",
+    },
+    "pool": {
+        "attention": "seq2see.nn.pool:Attention",
+        "mean": "seq2see.nn.pool:Mean",
+        "max": "seq2see.nn.pool:Max",
+        "summary": "seq2see.nn.pool:Summary",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
@@ -68,6 +75,7 @@ TABLE: dict[str, dict[str, str]] = {
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
         "pictures": "seq2see.data.pictures:Pictures",
+        "documents": "seq2see.data.documents:Documents",
     },
     "task": {
         "transduction": "seq2see.tasks.transduction:Transduction",

@@ -14,6 +14,7 @@ from seq2see.data.lines import decode as decode
 from seq2see.data.lines import read_bytes as read_bytes
 from seq2see.data.lines import split_lines as split_lines
 from seq2see.data.pairs import Finding, Origin, Pairs
+from seq2see.data.sentences import join_sentences
 
 SOURCE_NAMES = ("source", "src", "input", "text", "question", "en", "from", "x", "written", "word")
 TARGET_NAMES = ("target", "tgt", "output", "label", "answer", "to", "y", "reference", "trg", "iso", "pronunciation")
@@ -163,6 +164,7 @@ def _read_jsonl(origin: Origin, reading: Reading) -> Iterator[Row]:
             continue
         record = _parse_record(line, origin.file, number)
         fields = fields or _find_fields(record, origin.file, number, reading)
+        record = _write_texts(record, fields)
         texts = [_find_text(name, record, origin.file, number) for name in fields]
         whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in texts]
         torn += [number] if whole != texts else []
@@ -213,6 +215,15 @@ def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Readi
 def _note_fields(fields: tuple[str, str], file: Path, number: int, reading: Reading) -> None:
     message = f"source is taken from {fields[0]!r} and target from {fields[1]!r}"
     reading.note(message, "name others with data.fields=[SOURCE,TARGET]", file, [number], level="note")
+
+
+def _write_texts(record: dict[str, Any], fields: tuple[str, str]) -> dict[str, Any]:
+    """The record with a source that is a list of sentences, and a target that is a whole number, as texts."""
+    source, target = (record.get(name) for name in fields)
+    texts = {fields[1]: json.dumps(target)} if isinstance(target, int) else {}
+    if isinstance(source, list) and all(isinstance(each, str) for each in source):
+        texts[fields[0]] = join_sentences(source)
+    return {**record, **texts}
 
 
 def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> str:

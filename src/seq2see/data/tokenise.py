@@ -171,7 +171,7 @@ class Characters:
 
 
 class Words:
-    """One token a word or punctuation mark."""
+    """One token a word or punctuation mark; in lower case, if what is read need not be written again."""
 
     def __init__(
         self,
@@ -179,13 +179,16 @@ class Words:
         min_count: Annotated[int, Ge(1)] = 2,
         size: Annotated[int, Ge(8)] = 50_000,
         normalise: Normalisation = "nfc",
+        lowercase: bool = False,
     ) -> None:
-        self.min_count, self.size, self.normalise = min_count, size, normalise
+        self.min_count, self.size, self.normalise, self.lowercase = min_count, size, normalise, lowercase
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
         words = Regex(rf"{SPACE}?\w+|{SPACE}?[^\w{SPACE}]|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
+        if self.lowercase:
+            backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
         return _fill(backend, texts, self.min_count, limit=self.size)
 
 

@@ -20,8 +20,8 @@ from seq2see.testing.searching import check_search
 __all__ = [
     "check_decoder",
     "check_encoder",
-    "check_reading",
     "check_normaliser",
+    "check_reading",
     "check_score",
     "check_search",
     "check_window",
