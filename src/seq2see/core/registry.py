@@ -53,12 +53,14 @@ TABLE: dict[str, dict[str, str]] = {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
+        "lstmn": "seq2see.models.encoders.lstmn:LstmnEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
     },
     "decoder": {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
         "conv": "seq2see.models.decoders.conv:ConvDecoder",
         "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
+        "lstmn": "seq2see.models.decoders.lstmn:LstmnDecoder",
     },
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",

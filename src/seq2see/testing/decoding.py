@@ -41,15 +41,22 @@ def check_encoder(spec: Any) -> None:
     together: Memory = encoder(tokens, mask)
     for row, length in enumerate(mask.sum(dim=1).tolist()):
         alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
-        torch.testing.assert_close(together.states[row, :length], alone.states[0])
-        torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
-        assert (together.states[row, length:] == 0).all(), "padding is left in the states"
-        assert (together.contents[row, length:] == 0).all(), "padding is left in the values"
-        if alone.summary is not None and together.summary is not None:
-            torch.testing.assert_close(together.summary[row], alone.summary[0])
-        for mine, other in zip(together.carry or (), alone.carry or (), strict=True):
-            for left, right in zip(mine, other, strict=True):
-                torch.testing.assert_close(left[row], right[0])
+        for mine, other in zip(_list_tapes(together), _list_tapes(alone), strict=True):
+            torch.testing.assert_close(mine[row][together.mask[row]], other[0][alone.mask[0]])
+            assert (mine[row][~together.mask[row]] == 0).all(), "padding is left in the memory"
+        for mine, other in zip(_list_rest(together), _list_rest(alone), strict=True):
+            torch.testing.assert_close(mine[row], other[0])
+
+
+def _list_tapes(memory: Memory) -> list[Tensor]:
+    """What a memory holds for each of its positions."""
+    return [memory.states, memory.contents, *([memory.cells] if memory.cells is not None else [])]
+
+
+def _list_rest(memory: Memory) -> list[Tensor]:
+    """What a memory holds for the whole source."""
+    rest = [memory.summary, memory.focus, *(part for state in memory.carry or () for part in state)]
+    return [part for part in rest if part is not None]
 
 
 def check_decoder(spec: Any, encoder_spec: Any) -> None:
@@ -71,6 +78,7 @@ def check_decoder(spec: Any, encoder_spec: Any) -> None:
         assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
 
 
+@torch.inference_mode()
 def decode(
     decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
 ) -> list[list[Hypothesis]]:
@@ -84,13 +92,15 @@ def decode(
 
 
 def _check_steps(decoder: Any, memory: Memory) -> None:
+    """Each as it is used: steps in predicting, where nothing keeps gradients, teacher forcing in training."""
     tokens = torch.randint(0, SIGNS, (SOURCES, TARGETS))
-    fixed, state = decoder.begin(memory)
     logits = []
-    for token in tokens.unbind(dim=1):
-        step, state = decoder.step(token, state, fixed)
-        logits.append(step)
-    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory))
+    with torch.inference_mode():
+        fixed, state = decoder.begin(memory)
+        for token in tokens.unbind(dim=1):
+            step, state = decoder.step(token, state, fixed)
+            logits.append(step)
+    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory).detach())
 
 
 def _check_causality(decoder: Any, memory: Memory) -> None:
@@ -102,6 +112,7 @@ def _check_causality(decoder: Any, memory: Memory) -> None:
     assert not torch.allclose(before[:, 3], after[:, 3]), "a token changes nothing"
 
 
+@torch.inference_mode()
 def _check_selection(decoder: Any, memory: Memory) -> None:
     """Reordering hypotheses and then stepping is stepping and then reordering, with several hypotheses a source."""
     fixed, state = decoder.begin(memory)
