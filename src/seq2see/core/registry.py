@@ -54,6 +54,7 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "lstmn": "seq2see.models.encoders.lstmn:LstmnEncoder",
+        "ntm": "seq2see.models.encoders.ntm:NtmEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
     },
     "decoder": {
@@ -61,6 +62,7 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.decoders.conv:ConvDecoder",
         "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
         "lstmn": "seq2see.models.decoders.lstmn:LstmnDecoder",
+        "ntm": "seq2see.models.decoders.ntm:NtmDecoder",
     },
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",

@@ -152,7 +152,7 @@ def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
 
 def _tiny(group: str, spec: Any) -> Part:
     chosen = part(group, spec)
-    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2}
+    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2, "rows": 11, "width": 3}
     known = find(group, chosen.kind).__init__.__annotations__
     options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
     return Part(group, chosen.kind, {**chosen.options, **options})
