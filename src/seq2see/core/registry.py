@@ -53,6 +53,8 @@ TABLE: dict[str, dict[str, str]] = {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
+        "lstmn": "seq2see.models.encoders.lstmn:LstmnEncoder",
+        "ntm": "seq2see.models.encoders.ntm:NtmEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
         "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
         "patches": "seq2see.models.encoders.patches:PatchEncoder",
@@ -68,6 +70,8 @@ TABLE: dict[str, dict[str, str]] = {
         "rnn": "seq2see.models.decoders.rnn:RnnDecoder",
         "conv": "seq2see.models.decoders.conv:ConvDecoder",
         "transformer": "seq2see.models.decoders.transformer:TransformerDecoder",
+        "lstmn": "seq2see.models.decoders.lstmn:LstmnDecoder",
+        "ntm": "seq2see.models.decoders.ntm:NtmDecoder",
     },
     "tokenizer": {
         "characters": "seq2see.data.tokenise:Characters",
