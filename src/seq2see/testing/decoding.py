@@ -198,7 +198,14 @@ def draw_pictures(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 def _tiny(group: str, spec: Any) -> Part:
     chosen = part(group, spec)
-    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2, "rows": 11, "width": 3}
+    small: dict[str, Any] = {
+        "size": SIZE,
+        "embedding_size": EMBEDDING,
+        "layers": LAYERS,
+        "heads": 2,
+        "rows": 11,
+        "width": 3,
+    }
     small["backbone"] = "small"
     known = find(group, chosen.kind).__init__.__annotations__
     options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
