@@ -73,6 +73,7 @@ TABLE: dict[str, dict[str, str]] = {
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
         "documents": "seq2see.data.documents:Documents",
+        "labels": "seq2see.data.labels:Labels",
     },
     "task": {
         "transduction": "seq2see.tasks.transduction:Transduction",
