@@ -54,6 +54,8 @@ TABLE: dict[str, dict[str, str]] = {
         "conv": "seq2see.models.encoders.conv:ConvEncoder",
         "transformer": "seq2see.models.encoders.transformer:TransformerEncoder",
         "nothing": "seq2see.models.encoders.nothing:Nothing",
+        "cnn": "seq2see.models.encoders.cnn:CnnEncoder",
+        "patches": "seq2see.models.encoders.patches:PatchEncoder",
         "hierarchy": "seq2see.models.encoders.hierarchy:Hierarchy",
     },
     "pool": {
@@ -72,6 +74,7 @@ TABLE: dict[str, dict[str, str]] = {
         "words": "seq2see.data.tokenise:Words",
         "bpe": "seq2see.data.tokenise:Bpe",
         "unigram": "seq2see.data.tokenise:Unigram",
+        "pictures": "seq2see.data.pictures:Pictures",
         "documents": "seq2see.data.documents:Documents",
         "labels": "seq2see.data.labels:Labels",
     },

@@ -36,6 +36,12 @@ class Cutter(Protocol):
     def to_json(self) -> str: ...
 
 
+def vary(sources: Sources, *, seed: int, epoch: int) -> Sources:
+    """The sources as one epoch of training sees them: some kinds have twins, and chance decides between them."""
+    varied = getattr(sources, "vary", None)
+    return sources if varied is None else varied(seed=seed, epoch=epoch)
+
+
 def read_cutter(text: str) -> Any:
     """What `to_json` of a cutter described; a file without a kind is that of a tokenizer."""
     try:

@@ -1,7 +1,6 @@
 """Data made ready once: ids in flat arrays, cached by content and read through memory maps."""
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from seq2see.core.errors import DataError
+from seq2see.core.files import cache_folder as cache_folder
 from seq2see.data.keep import keep, name_content
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
@@ -46,12 +46,6 @@ def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache
         lambda folder: _make(folder, pairs, source, target, max_tokens),
         lambda folder: _open(folder, fingerprint),
     )
-
-
-def cache_folder() -> Path:
-    """Where made-ready data is kept: $SEQ2SEE_CACHE, or the user's cache folder."""
-    base = os.environ.get("SEQ2SEE_CACHE")
-    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"
 
 
 def _make(folder: Path, pairs: Pairs, source: Tokenizer, target: Any, max_tokens: int) -> None:

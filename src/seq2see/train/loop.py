@@ -14,6 +14,7 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, Seq2SeeError
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, plan_batches
+from seq2see.data.sources import vary
 from seq2see.data.store import Store
 from seq2see.models.share import table_scales
 from seq2see.tasks.task import Task
@@ -179,9 +180,10 @@ class Fit:
         while True:
             lengths = self.store.source.lengths, self.store.target.lengths
             plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
+            store = replace(self.store, source=vary(self.store.source, seed=seed, epoch=epoch))
             for number in range(start, len(plan)):
                 after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
-                yield *after, collate(self.store, plan[number])
+                yield *after, collate(store, plan[number])
             epoch, start = epoch + 1, 0
 
     def _update(self, batches: Iterator[tuple[int, int, Batch]]) -> Stepped:
