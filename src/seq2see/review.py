@@ -53,7 +53,7 @@ def review(
     if predictions is None:
         pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
-    metrics = run.task.score([p.text for p in predictions], pairs, bleu_tokenizer=bleu_tokenizer)
+    metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
     return Review(name, pairs.target, predictions, metrics)
 
 

@@ -55,6 +55,7 @@ class ParallelFiles(Section):
     target: str = Field(description="its target on the same line")
 
 
+LABEL_METRICS = ("accuracy", "macro_f1", "micro_f1")
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
 
@@ -88,7 +89,7 @@ class Tokens(Section):
     source: PartSpec | None = Field(
         default=None, description="characters, words, bpe or unigram; pictures or documents"
     )
-    target: PartSpec | None = Field(default=None, description="how a text is written; labels are not cut")
+    target: PartSpec | None = Field(default=None, description="how a text is written; or labels")
     joint: PartSpec | None = Field(default=None, description="one vocabulary for both sides")
 
     @model_validator(mode="after")
@@ -136,14 +137,17 @@ class Train(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")
     label_smoothing: Share = 0.0
+    class_weights: Literal["none", "balanced"] = Field(
+        default="none", description="balanced: all labels count alike, however rare they are"
+    )
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer"] = Field(
-        default="valid_loss", description="what decides which weights are best"
-    )
+    watch: Literal[
+        "valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer", "accuracy", "macro_f1", "micro_f1"
+    ] = Field(default="valid_loss", description="what decides which weights are best")
     threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
@@ -166,9 +170,12 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _complete(self) -> "Config":
-        writes, model, tokens = self.task == "transduction", self.model, self.tokens
-        if writes != (model.decoder is not None):
-            raise ValueError(f"must have {'a' if writes else 'no'} model.decoder, because the task is {self.task}")
-        if writes != (tokens.target is not None or tokens.joint is not None):
-            raise ValueError(f"must have {'a' if writes else 'no'} tokens.target, because the task is {self.task}")
+        chooses, why = self.task == "classification", f", because the task is {self.task}"
+        if chooses == (self.model.decoder is not None):
+            raise ValueError(f"must have {'no' if chooses else 'a'} model.decoder{why}")
+        asked = self.tokens.target or self.tokens.joint
+        if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
+            raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
+        if self.train.watch != "valid_loss" and chooses != (self.train.watch in LABEL_METRICS):
+            raise ValueError(f"cannot have train.watch={self.train.watch}{why}")
         return self

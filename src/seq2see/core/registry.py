@@ -80,6 +80,7 @@ TABLE: dict[str, dict[str, str]] = {
         "unigram": "seq2see.data.tokenise:Unigram",
         "pictures": "seq2see.data.pictures:Pictures",
         "documents": "seq2see.data.documents:Documents",
+        "labels": "seq2see.data.labels:Labels",
     },
     "task": {
         "transduction": "seq2see.tasks.transduction:Transduction",

@@ -13,6 +13,7 @@ from seq2see.core.token import Token
 from seq2see.data.batch import Batch
 from seq2see.data.pairs import Pairs
 from seq2see.data.sources import Cutter
+from seq2see.data.store import Store
 from seq2see.metrics.text import Metric
 from seq2see.search.hypothesis import Search
 
@@ -28,7 +29,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Output:
-    """One predicted text."""
+    """One predicted text or label."""
 
     text: str
     score: float  # what the search ranks by
@@ -36,6 +37,7 @@ class Output:
     ids: tuple[int, ...]
     source: str
     finished: bool = True  # False: it was cut at the longest length that is tried
+    probabilities: Mapping[str, float] | None = None  # of all labels, the likeliest first; None for a text
 
 
 @runtime_checkable
@@ -53,8 +55,10 @@ class Task(Protocol):
     def predict(self, model: Any, sources: Sequence[str], search: Search) -> Sequence[Sequence[Output]]: ...
     def describe(self) -> str: ...
     def examine(self, pairs: Pairs) -> Pairs: ...
-    def score(self, outputs: Sequence[str], pairs: Pairs, *, bleu_tokenizer: str = ...) -> list[Metric]: ...
-    def glance(self, outputs: Sequence[str], pairs: Pairs) -> list[Metric]: ...
+    def score(self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = ...) -> list[Metric]: ...
+    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]: ...
+    def settle(self, model: Any, store: Store) -> dict[str, Any]: ...  # facts about final weights, from held-out data
+    def recall(self, facts: Mapping[str, Any]) -> Any: ...  # the task as it was when its weights were written
 
 
 def learn_task(config: Config, pairs: Pairs, *, known: Mapping[str, Any] | None = None) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
+from typing import Any
 
 import torch
 
@@ -13,6 +14,7 @@ from seq2see.core.registry import part
 from seq2see.data.batch import Batch, group_by_length
 from seq2see.data.pairs import Pairs
 from seq2see.data.sources import Cutter
+from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
@@ -142,13 +144,23 @@ class Transduction:
         """What outputs are compared with: a picture counts once, with all its captions."""
         return pairs if isinstance(self.source, Tokenizer) else pairs.group()
 
-    def score(self, outputs: Sequence[str], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER) -> list[Metric]:
-        """Every metric of this task."""
-        return score_texts(outputs, pairs.target, bleu_tokenizer=bleu_tokenizer)
+    def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
+        """What is learned of the final weights from held-out data: nothing."""
+        return {}
 
-    def glance(self, outputs: Sequence[str], pairs: Pairs) -> list[Metric]:
+    def recall(self, facts: Mapping[str, Any]) -> "Transduction":
+        """The task as it was when its weights were written."""
+        return replace(self, longest_target=facts["longest_target"])
+
+    def score(
+        self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    ) -> list[Metric]:
+        """Every metric of this task."""
+        return score_texts([output.text for output in outputs], pairs.target, bleu_tokenizer=bleu_tokenizer)
+
+    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
-        return glance_texts(outputs, pairs.target)
+        return glance_texts([output.text for output in outputs], pairs.target)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
@@ -98,7 +98,12 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     def evaluate(model: Any) -> dict[str, float]:
         return measure(task, model, valid, stores["valid"], config)
 
-    fit = Fit(config, task, model, stores["train"], evaluate, folder)
+    def settle(weights: Mapping[str, Tensor]) -> dict[str, Any]:
+        final = task.build(config)
+        final.load_state_dict(dict(weights))
+        return task.settle(final, stores["valid"])
+
+    fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
 
 
@@ -142,7 +147,7 @@ def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) 
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
     examples = task.examine(pairs)
     some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
-    outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
+    outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
     scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
     return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
 

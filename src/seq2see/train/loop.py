@@ -96,6 +96,7 @@ class Fit:
     store: Store
     evaluate: Callable[[Any], dict[str, float]]
     folder: RunFolder
+    settle: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
 
     def __post_init__(self) -> None:
         train = self.config.train
@@ -264,6 +265,7 @@ class Fit:
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
         facts: dict[str, Any] = {"update": self.standing.update, "complete": complete}
+        facts |= self.settle(tensors) if complete else {}
         facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
         self.folder.write_weights(tensors, self.config, facts)
 
