@@ -42,12 +42,14 @@ TABLE: dict[str, dict[str, str]] = {
         "before": "seq2see.models.readers:Before",
         "after": "seq2see.models.readers:After",
         "bottom": "seq2see.models.readers:Bottom",
+        "gated": "seq2see.models.gate:Gated",
     },
     "start": {
         "zeros": "seq2see.models.starts:Zeros",
         "carry": "seq2see.models.starts:Carry",
         "summary": "seq2see.models.starts:Summary",
         "mean": "seq2see.models.starts:Mean",
+        "input": "seq2see.models.starts:Input",
     },
     "encoder": {
         "rnn": "seq2see.models.encoders.rnn:RnnEncoder",
