@@ -48,17 +48,24 @@ def check_encoder(spec: Any, draw: Draw | None = None) -> None:
     together: Memory = encoder(*draw(range(SOURCES)))
     for row in range(SOURCES):
         alone: Memory = encoder(*draw([row]))
-        length = alone.mask.shape[1]
-        torch.testing.assert_close(together.states[row, :length], alone.states[0])
-        torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
-        assert (together.states[row, length:] == 0).all(), "padding is left in the states"
-        assert (together.contents[row, length:] == 0).all(), "padding is left in the values"
-        assert alone.grid is None or alone.grid[0] * alone.grid[1] == length, "a grid has other cells than the states"
-        if alone.summary is not None and together.summary is not None:
-            torch.testing.assert_close(together.summary[row], alone.summary[0])
-        for mine, other in zip(together.carry or (), alone.carry or (), strict=True):
-            for left, right in zip(mine, other, strict=True):
-                torch.testing.assert_close(left[row], right[0])
+        for mine, other in zip(_list_tapes(together), _list_tapes(alone), strict=True):
+            torch.testing.assert_close(mine[row][together.mask[row]], other[0][alone.mask[0]])
+            assert (mine[row][~together.mask[row]] == 0).all(), "padding is left in the memory"
+        for mine, other in zip(_list_rest(together), _list_rest(alone), strict=True):
+            torch.testing.assert_close(mine[row], other[0])
+        cells = alone.mask.shape[1] if alone.grid is None else alone.grid[0] * alone.grid[1]
+        assert cells == alone.mask.shape[1], "a grid has other cells than the states"
+
+
+def _list_tapes(memory: Memory) -> list[Tensor]:
+    """What a memory holds for each of its positions."""
+    return [memory.states, memory.contents, *([memory.cells] if memory.cells is not None else [])]
+
+
+def _list_rest(memory: Memory) -> list[Tensor]:
+    """What a memory holds for the whole source."""
+    rest = [memory.summary, memory.focus, *(part for state in memory.carry or () for part in state)]
+    return [part for part in rest if part is not None]
 
 
 def check_decoder(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> None:
@@ -89,7 +96,7 @@ def check_reading(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> Non
     _check_steps(tiny_decoder(spec, encoder), encoder(*draw(range(SOURCES))))
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def decode(
     decoder: Any,
     encoder: Any,
@@ -109,13 +116,15 @@ def decode(
 
 
 def _check_steps(decoder: Any, memory: Memory) -> None:
+    """Each as it is used: steps in predicting, where nothing keeps gradients, teacher forcing in training."""
     tokens = torch.randint(0, SIGNS, (SOURCES, TARGETS))
-    fixed, state = decoder.begin(memory)
     logits = []
-    for token in tokens.unbind(dim=1):
-        step, state = decoder.step(token, state, fixed)
-        logits.append(step)
-    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory))
+    with torch.inference_mode():
+        fixed, state = decoder.begin(memory)
+        for token in tokens.unbind(dim=1):
+            step, state = decoder.step(token, state, fixed)
+            logits.append(step)
+    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory).detach())
 
 
 def _check_causality(decoder: Any, memory: Memory) -> None:
@@ -127,6 +136,7 @@ def _check_causality(decoder: Any, memory: Memory) -> None:
     assert not torch.allclose(before[:, 3], after[:, 3]), "a token changes nothing"
 
 
+@torch.inference_mode()
 def _check_selection(decoder: Any, memory: Memory) -> None:
     """Reordering hypotheses and then stepping is stepping and then reordering, with several hypotheses a source."""
     fixed, state = decoder.begin(memory)
@@ -188,7 +198,15 @@ def draw_pictures(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 def _tiny(group: str, spec: Any) -> Part:
     chosen = part(group, spec)
-    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2, "backbone": "small"}
+    small: dict[str, Any] = {
+        "size": SIZE,
+        "embedding_size": EMBEDDING,
+        "layers": LAYERS,
+        "heads": 2,
+        "rows": 11,
+        "width": 3,
+    }
+    small["backbone"] = "small"
     known = find(group, chosen.kind).__init__.__annotations__
     options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
     return Part(group, chosen.kind, {**chosen.options, **options})

@@ -48,13 +48,22 @@ class PatchEncoder(nn.Module):
         self.memory_size, self.patch = size, patch
         self.cut = nn.Conv2d(3, size, kernel_size=patch, stride=patch)
         nn.init.xavier_uniform_(self.cut.weight.data.flatten(1))
-        nn.init.zeros_(self.cut.bias)
         side = picture_size // patch
         self.positions = nn.Parameter(torch.randn(side, side, size) * 0.02)
         self.token = nn.Parameter(torch.randn(size) * 0.02) if class_token else None
         self.dropout = Dropout(dropout)
-        options = {"size": size, "inner_size": inner_size, "heads": heads, "norm": norm, "dropout": dropout}
-        self.layers = nn.ModuleList(EncoderLayer(score=score, normalise=normalise, **options) for _ in range(layers))
+        self.layers = nn.ModuleList(
+            EncoderLayer(
+                size=size,
+                inner_size=inner_size,
+                heads=heads,
+                norm=norm,
+                score=score,
+                normalise=normalise,
+                dropout=dropout,
+            )
+            for _ in range(layers)
+        )
         self.norm = nn.LayerNorm(size) if norm == "pre" else nn.Identity()
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"], mask: Bool[Tensor, "b 1"]) -> Memory:
