@@ -12,6 +12,8 @@ from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.choice import explain_label
+from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.explain import explain
 from seq2see.inspect.unknown import replace_unknown
 from seq2see.search.choose import choose_search, read_search
@@ -36,11 +38,23 @@ class Prediction(Output):
         return self.text
 
     @cached_property
-    def attention(self) -> AttentionTrace:
+    def attention(self) -> AttentionTrace | DocumentTrace:
         """What the model looked at while it wrote exactly this output; of several runs together, the first one."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
+        if self.probabilities is not None:
+            return explain_label(self.run.task, self.run.model, self)
         return explain(self.run.task, self.run.model, self.source, self.ids)
+
+    @cached_property
+    def faithfulness(self) -> DocumentTrace:
+        """The attention behind a label beside what leaving out every sentence and every word does to it."""
+        trace = self.attention
+        if not isinstance(trace, DocumentTrace):
+            raise Seq2SeeError(
+                "this is for labels of texts; elsewhere, see seq2see.inspect.faithfulness.leave_one_out."
+            )
+        return measure_falls(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"
