@@ -42,7 +42,7 @@ def decide_config(
     names = early.get("data.fields")
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
     init = read_init(early)
     if init != Init():

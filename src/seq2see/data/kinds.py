@@ -8,7 +8,8 @@ from seq2see.data.pairs import Pairs
 
 Kind = Literal["text", "pictures"]
 LOOKED_AT = 1_000  # sources and targets; more would say the same
-REPEATED = 2  # a label occurs at least so often, on average
+REPEATED = {"text": 4, "pictures": 2}  # a label has at least so many different sources, on average
+MOST = 200  # different labels
 SHORT = 4  # words of a label
 
 
@@ -20,7 +21,7 @@ def guess_kind(pairs: Pairs) -> Kind:
 def guess_labels(pairs: Pairs) -> bool:
     """Whether targets are labels: short, few for so many pairs, and never two for one source."""
     targets = list(pairs.target)
-    if REPEATED * len(set(targets)) > len(targets) or len(set(targets)) < 2:
+    if not 2 <= len(set(targets)) <= min(len(set(pairs.source)) / REPEATED[guess_kind(pairs)], MOST):
         return False
     if any(len(text.split()) > SHORT for text in _spread(targets)):
         return False

@@ -88,9 +88,10 @@ def _draw_sentence(
         _write(figure, fonts, f"{-sentence.fall:+.2f}", MARGIN + 0.62, top - LINE / 2, size=8, color=MUTED)
     for word in words:
         left, middle = MARGIN + SIDE + word.left, top - LINE * (word.line + 0.5)
-        if (word.strength or 0.0) > FAINT:
-            _fill(figure, left, middle - 0.1, word.width, 0.2, mix_colour(word.strength, stops=LIGHT))
-        _write(figure, fonts, word.text, left, middle, color="white" if (word.strength or 0.0) > 0.45 else INK)
+        strength = word.strength or 0.0
+        if strength > FAINT:
+            _fill(figure, left, middle - 0.1, word.width, 0.2, mix_colour(strength, stops=LIGHT))
+        _write(figure, fonts, word.text, left, middle, color="white" if strength > 0.45 else INK)
 
 
 def _fill(figure: Figure, left: float, bottom: float, width: float, height: float, colour: str) -> None:

@@ -10,6 +10,7 @@ from seq2see.core.word import find_words
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.explain import explain
 from seq2see.inspect.replay import give_output, replay
 from seq2see.run import Decoding, Prediction, Run
@@ -102,7 +103,7 @@ def explain_source(
     }
 
 
-def _trace(prediction: Prediction) -> AttentionTrace:
+def _trace(prediction: Prediction) -> AttentionTrace | DocumentTrace:
     """The trace of a prediction; without maps for a model that has no attention, or a blank source."""
     try:
         return prediction.attention
