@@ -16,19 +16,27 @@ import torch
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.process import serve_parent, starting_deaf
 from seq2see.run import Decoding, Run, load
-from seq2see.search.hypothesis import Search
-from seq2see.tasks.transduction import Output
+from seq2see.search.hypothesis import Search, Watch
+from seq2see.tasks.demands import Prefix
+from seq2see.tasks.task import Output
 
-FEW = 200  # texts; fewer make too few batches to share
-WORTH = 2e10  # texts x hypotheses x parameters: some fifteen seconds of one core, where a worker takes three to start
+FEW = 200  # sources; fewer make too few batches to share
+WORTH = 2e10  # sources x hypotheses x parameters: some fifteen seconds of a core, where a worker takes three to start
 LEAST = 1_000_000  # parameters that a model is counted as: steps of a smaller one take as long
+PICTURE = 20_000_000  # what a picture is counted as beside: its encoder's few parameters go over every place of it
 
 
-def choose_workers(run: Run, texts: int, search: Search) -> int:
-    """One worker a core where decoding takes much longer than starting them, else this process alone."""
-    models = [run.model, *(other.model for other in run.others)]
-    parameters = sum(max(sum(p.numel() for p in model.parameters()), LEAST) for model in models)
-    return torch.get_num_threads() if texts >= FEW and texts * search.width * parameters >= WORTH else 1
+def choose_workers(run: Run, sources: int, search: Search) -> int:
+    """One worker a core where the work takes much longer than starting them, else this process alone."""
+    costs = [_count_cost(one, search.width) for one in (run, *run.others)]
+    return torch.get_num_threads() if sources >= FEW and sources * sum(costs) >= WORTH else 1
+
+
+def _count_cost(run: Run, width: int) -> int:
+    """What one source costs."""
+    parameters = max(sum(parameter.numel() for parameter in run.model.parameters()), LEAST)
+    picture = PICTURE if "picture_size" in run.task.source.sizes else 0
+    return picture + parameters * (width if run.config.task == "transduction" else 1)
 
 
 @contextmanager
@@ -57,7 +65,11 @@ class SharedRun(Run):
 
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
 
-    def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
+    def decode(
+        self, texts: Sequence[str], prefixes: Sequence[Prefix], how: Decoding, watch: Watch | None = None
+    ) -> list[list[Output]]:
+        if watch is not None:
+            raise Seq2SeeError("workers cannot be watched; take one worker.")
         plan = self.task.plan(texts, how.search)
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         jobs = [
@@ -88,7 +100,7 @@ def _open(paths: Sequence[Path]) -> None:
     _runs.append(load(paths, trust=True))  # whoever hired this worker has loaded the same folders before
 
 
-def _decode(job: tuple[Sequence[str], Sequence[str], Decoding]) -> list[list[Output]]:
+def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
     return _runs[0].decode(*job)
 
 

@@ -44,7 +44,7 @@ def decide_config(
     names = early.get("data.fields")
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
     init = read_init(early)
     if init != Init():
@@ -127,8 +127,7 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     if fit.store.left_out:
         console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
-    sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
-    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {fit.task.describe()}")
     for sentence in job.taken:
         console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
@@ -172,8 +171,7 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        predictions = shared.predict(list(pairs.source))
-    result = review(run, pairs, name=name, predictions=predictions)
+        result = review(shared, pairs, name=name)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)

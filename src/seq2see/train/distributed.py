@@ -32,6 +32,7 @@ CHECKED = 100  # updates between two comparisons of all workers' weights
 MEETING = timedelta(minutes=10)  # for all to find each other, once each has said that it is ready
 FOREVER = timedelta(days=1000)  # for a sum: a worker that ends is noticed without, and a machine may sleep
 READY = pickle.dumps(None)
+Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
 LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
 
 
@@ -65,11 +66,9 @@ class Crew:
         if self._others:
             self._send([self.learner.dump()] * len(self._others))
 
-    def work(self, update: int, batches: Sequence[Rows], rate: float | None) -> Sums:
+    def work(self, update: int, batches: Sequence[Part], rate: float | None) -> Sums:
         """Make one update over some batches, together; without a rate, everything but the step."""
-        workers = self.team.workers
-        pieces = [cut(rows, *self._lengths, workers) if workers > 1 else [rows] for rows in batches]
-        mine, *theirs = zip(*pieces, strict=True)
+        mine, *theirs = zip(*(self._cut(*batch) for batch in batches), strict=True)
         self._send([self._order(update, share, rate) for share in theirs])
         try:
             return _follow(self._order(update, mine, rate), self.learner, self._group)
@@ -103,8 +102,14 @@ class Crew:
             for other in self._others:  # until the last one no longer needs the file
                 other.await_ready()
 
-    def _order(self, update: int, share: Sequence[Rows], rate: float | None) -> Order:
-        return Order(update, [collate(self.store, rows) if len(rows) else None for rows in share], rate)
+    def _cut(self, store: Store, rows: Rows) -> list[Part]:
+        """The part of a batch that each worker gets."""
+        workers = self.team.workers
+        pieces = cut(rows, *self._lengths, workers) if workers > 1 else [rows]
+        return [(store, piece) for piece in pieces]
+
+    def _order(self, update: int, share: Sequence[Part], rate: float | None) -> Order:
+        return Order(update, [collate(store, rows) if len(rows) else None for store, rows in share], rate)
 
     def _send(self, messages: Sequence[Any]) -> None:
         for other, message in zip(self._others, messages, strict=True):

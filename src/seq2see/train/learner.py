@@ -4,17 +4,19 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, optim
 
 from seq2see.config.schema import Config
 from seq2see.data.batch import Batch
-from seq2see.models.seq2seq import Seq2Seq
-from seq2see.tasks.transduction import Transduction
+from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
 
-STREAMS = 1 << 40  # between the seeds of two workers; no training makes so many updates
+# between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
+# multiples of it are as far from each other as they can be, so that no worker repeats what another one drew
+STREAMS = 2_654_435_769
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Sums:
 class Learner:
     """A model with its optimizer."""
 
-    def __init__(self, config: Config, task: Transduction, model: Seq2Seq) -> None:
+    def __init__(self, config: Config, task: Task, model: Any) -> None:
         self.config, self.task, self.model = config, task, model
         train = config.train
         self.optimizer = optim.AdamW(

@@ -13,13 +13,13 @@ from torch import Tensor
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, Seq2SeeError
 from seq2see.core.registry import part
-from seq2see.data.batch import Rows, plan_batches
+from seq2see.data.batch import plan_batches
+from seq2see.data.sources import vary
 from seq2see.data.store import Store
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.share import table_scales
-from seq2see.tasks.transduction import Transduction
+from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
-from seq2see.train.distributed import Crew
+from seq2see.train.distributed import Crew, Part
 from seq2see.train.folder import RunFolder
 from seq2see.train.learner import Learner, strip
 from seq2see.train.record import Record
@@ -87,11 +87,12 @@ class Fit:
     """One training: what it trains, on what, and where it keeps its state."""
 
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Task
+    model: Any
     store: Store
-    evaluate: Callable[[Seq2Seq], dict[str, float]]
+    evaluate: Callable[[Any], dict[str, float]]
     folder: RunFolder
+    settle: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
 
     def __post_init__(self) -> None:
         train = self.config.train
@@ -99,7 +100,7 @@ class Fit:
         self.team = choose_team(train, self.model)
         self._crew: Crew | None = None
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
-        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.decoder.output.in_features)
+        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output.in_features)
         self.standing = Standing()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -180,25 +181,26 @@ class Fit:
         self.schedule.restore(checkpoint.facts["schedule"])
         self.standing = Standing(**checkpoint.facts["standing"])
 
-    def _batches(self) -> Iterator[tuple[int, int, Rows]]:
+    def _batches(self) -> Iterator[tuple[int, int, Part]]:
         """The rows of the batches from where the training stands, each with epoch and position of the one after it."""
         epoch, start = self.standing.epoch, self.standing.batch
         budget, seed = self.config.train.batch_tokens, self.config.seed
         while True:
             lengths = self.store.source.lengths, self.store.target.lengths
             plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
+            store = replace(self.store, source=vary(self.store.source, seed=seed, epoch=epoch))
             for number in range(start, len(plan)):
                 after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
-                yield *after, plan[number]
+                yield *after, (store, plan[number])
             epoch, start = epoch + 1, 0
 
-    def _update(self, batches: Iterator[tuple[int, int, Rows]]) -> Stepped:
+    def _update(self, batches: Iterator[tuple[int, int, Part]]) -> Stepped:
         """Change the weights once."""
         began = time.perf_counter()
         train, update = self.config.train, self.standing.update + 1
         taken = [next(batches) for _ in range(train.accumulate)]
         rate = train.learning_rate * self.schedule.factor(update)
-        sums = self.crew.work(update, [rows for _, _, rows in taken], rate)
+        sums = self.crew.work(update, [batch for _, _, batch in taken], rate)
         self.standing = replace(self.standing, update=update, epoch=taken[-1][0], batch=taken[-1][1])
         stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, time.perf_counter() - began, rate)
         self._record.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
@@ -249,6 +251,7 @@ class Fit:
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
         facts: dict[str, Any] = {"update": self.standing.update, "complete": complete}
+        facts |= self.settle(tensors) if complete else {}
         facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
         self.folder.write_weights(tensors, self.config, facts)
 
