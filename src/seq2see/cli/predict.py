@@ -150,9 +150,12 @@ def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
         "finished": prediction.finished,
         "tokens": [asdict(token) for token in prediction.tokens],
     }
+    if prediction.probabilities is not None:
+        row["probabilities"] = dict(prediction.probabilities)
     if prediction.alternatives:
         row["alternatives"] = [describe(other, attention) for other in prediction.alternatives]
     if attention:
         trace = prediction.attention.to_dict() if prediction.ids else None
-        row["attention"] = trace and {key: trace[key] for key in ("source_tokens", "target_tokens", "maps")}
+        shown = ("source_tokens", "target_tokens", "maps", "sentences")
+        row["attention"] = trace and {key: trace[key] for key in shown if key in trace}
     return row
