@@ -51,8 +51,9 @@ def review(
 ) -> Review:
     """Score predictions of all sources against their targets; they are made as configured if none are given."""
     if predictions is None:
+        pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
-    metrics = run.task.score([p.text for p in predictions], pairs.target, bleu_tokenizer=bleu_tokenizer)
+    metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
     return Review(name, pairs.target, predictions, metrics)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
@@ -14,11 +14,10 @@ from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
 from seq2see.inspect.unknown import replace_unknown
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import choose_search, read_search
 from seq2see.search.hypothesis import Search
 from seq2see.search.rules import Rules
-from seq2see.tasks.transduction import Output, Transduction
+from seq2see.tasks.task import Output
 from seq2see.train.folder import RunFolder
 
 Texts = str | Sequence[str]
@@ -64,8 +63,8 @@ class Run:
 
     folder: RunFolder
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Any  # a Task
+    model: Any  # that its task has built
     others: tuple["Run", ...] = ()  # further runs, whose probabilities are averaged with this one's
 
     @overload
@@ -131,6 +130,8 @@ class Run:
             unknown=how.replace_unknown is not False,
             others=[(other.task, other.model) for other in self.others],
         )
+        if how.replace_unknown is False:
+            return results
         return [[self._replace(output, how) if UNKNOWN in output.ids else output for output in row] for row in results]
 
     def _replace(self, output: Output, how: Decoding) -> Output:
@@ -171,7 +172,7 @@ def _load(path: Path, *, trust: bool) -> Run:
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
     task = folder.read_task()
     weights = folder.read_weights(config)
-    task = replace(task, longest_target=weights.facts["longest_target"])
+    task = task.recall(weights.facts)
     model = task.build(config)
     model.load_state_dict(dict(weights.tensors))
     model.eval()

@@ -12,7 +12,7 @@ import torch
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.run import Decoding, Run, load
-from seq2see.tasks.transduction import Output
+from seq2see.tasks.task import Output
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def test_more_pairs_have_a_larger_model_and_more_training() -> None:
 SIZES = ("size", "embedding_size", "dropout")
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("preset", preset_names(task="transduction"))
 @pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
 def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
     decision = decide([text] * 20_000, [text] * 20_000, preset=preset)
@@ -59,3 +59,8 @@ def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
 def test_a_joint_preset_stays_joint_for_short_texts() -> None:
     base = decide(["a"], ["b"], preset="transformer-tiny").base
     assert base["tokens"] == {"joint": {"kind": "characters"}}
+
+
+@pytest.mark.parametrize("preset", preset_names(task="classification"))
+def test_a_preset_for_labels_keeps_all_it_says(preset: str) -> None:
+    assert decide(["a b", "c"], ["x", "y"], preset=preset).base == {"preset": preset}

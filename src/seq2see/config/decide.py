@@ -25,6 +25,8 @@ def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None =
     """
     asked, preset = preset is not None, preset or "bahdanau2015"
     written, _ = read_preset(preset)
+    if written.get("task", "transduction") != "transduction":
+        return Decision({"preset": preset}, {"preset": f"all as in preset {preset}"})
     pairs = len(source)
     longest = _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95)
     sentences, made_for_sentences = longest > SHORT, _is_for_sentences(written)

@@ -45,6 +45,15 @@ def read_idx_picture(path: Path, index: int) -> UInt8[np.ndarray, "y x"]:
     return pictures[index]
 
 
+def read_source(source: str) -> bytes:
+    """The bytes of a picture's file; a picture inside an idx file as a file of its own (PGM)."""
+    place = split_place(source)
+    if place is None:
+        return read_bytes(Path(source))
+    pixels = read_idx_picture(*place)
+    return b"P5 %d %d 255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes()
+
+
 def read_idx_rows(file: Path) -> list[Row]:
     """Every picture with its label, which stands in the file named alike."""
     match = PICTURES.fullmatch(file.name)

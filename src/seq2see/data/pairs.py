@@ -1,7 +1,7 @@
 """Pairs of source and target text, where they come from, and what was found wrong with them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +21,7 @@ class Pairs:
     source: Sequence[str]
     target: Sequence[str]
     lines: Sequence[int] = field(default_factory=tuple)
+    more: Sequence[Sequence[str]] = field(default_factory=tuple)  # further targets of each source, once grouped
 
     def __len__(self) -> int:
         return len(self.source)
@@ -28,14 +29,21 @@ class Pairs:
     def take(self, rows: Sequence[int]) -> "Pairs":
         """The given rows, in that order."""
         lines = [self.lines[row] for row in rows] if self.lines else ()
-        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines)
+        more = [self.more[row] for row in rows] if self.more else ()
+        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines, more)
 
-    def by_source(self) -> dict[str, list[str]]:
-        """All targets of each source, in the order of their first lines: what metrics with several references take."""
-        found: dict[str, list[str]] = {}
-        for source, target in zip(self.source, self.target, strict=True):
-            found.setdefault(source, []).append(target)
-        return found
+    def group(self) -> "Pairs":
+        """Each source once, where it stands first, with all targets it has."""
+        places: dict[str, list[int]] = {}
+        for row, source in enumerate(self.source):
+            places.setdefault(source, []).append(row)
+        firsts = self.take([rows[0] for rows in places.values()])
+        return replace(firsts, more=[[self.target[row] for row in rows[1:]] for rows in places.values()])
+
+    @property
+    def references(self) -> list[list[str]]:
+        """All targets of each source."""
+        return [[first, *more] for first, more in zip(self.target, self.more or [()] * len(self), strict=True)]
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from seq2see.data.lines import decode as decode
 from seq2see.data.lines import read_bytes as read_bytes
 from seq2see.data.lines import split_lines as split_lines
 from seq2see.data.pairs import Finding, Origin, Pairs, Row
+from seq2see.data.sentences import join_sentences
 
 BLANKS = {
     "the source is blank but the target is not": (False, True),
@@ -209,6 +210,7 @@ def _read_jsonl(origin: Origin, reading: Reading) -> Iterator[Row]:
         record = _parse_record(line, origin.file, number)
         fields = fields or _find_fields(record, origin.file, number, reading)
         reading.pictures |= fields[0].lower() in PICTURE_NAMES
+        record = _write_texts(record, fields)
         source = _find_text(fields[0], record, origin.file, number)
         for target in _find_texts(fields[1], record, origin.file, number):
             whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]
@@ -258,6 +260,15 @@ def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Readi
         file=file,
         line=number,
     )
+
+
+def _write_texts(record: dict[str, Any], fields: tuple[str, str]) -> dict[str, Any]:
+    """The record with a source that is a list of sentences, and a target that is a whole number, as texts."""
+    source, target = (record.get(name) for name in fields)
+    texts = {fields[1]: json.dumps(target)} if isinstance(target, int) else {}
+    if isinstance(source, list) and all(isinstance(each, str) for each in source):
+        texts[fields[0]] = join_sentences(source)
+    return {**record, **texts}
 
 
 def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> str:

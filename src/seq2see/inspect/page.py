@@ -18,7 +18,7 @@ from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
 # In the order they need each other.
-SCRIPTS = ("dom.js", "heatmap.js", "curve.js", "report.js", "compare.js", "page.js")
+SCRIPTS = ("dom.js", "heatmap.js", "overlay.js", "curve.js", "report.js", "compare.js", "page.js")
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {
     "light": LIGHT,
@@ -112,7 +112,7 @@ def _allow_only(style: str, script: str) -> str:
     """A policy under which the browser runs this very script, this very style and nothing else."""
     hashes = (f"-src 'sha256-{_hash_text(text)}'" for text in (style, script))
     names = "; ".join(kind + rule for kind, rule in zip(("style", "script"), hashes, strict=True))
-    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {names}"
+    return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {names}"
 
 
 def _hash_text(text: str) -> str:

@@ -18,6 +18,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
+from seq2see.inspect.overlay import draw_overlays, save_animation
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
 
 LETTERS = 20  # a longer label is cut
@@ -46,18 +47,27 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     return figure
 
 
-def save_picture(trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False) -> Path:
-    """Draw the trace, its maps of a name, or their heads into a .png or .svg file."""
+def save_picture(
+    trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False, cells: bool = False
+) -> Path:
+    """Draw the trace, its maps of a name, or their heads into a .png or .svg file; over a picture, a .gif too."""
     path = Path(path)
     kind = path.suffix.lower().lstrip(".")
-    if kind not in ("png", "svg"):
-        raise Seq2SeeError(f"The picture's name must end in .png or .svg, but is {path.name}; rename it.")
+    kinds = ("png", "svg", "gif") if trace.picture is not None else ("png", "svg")
+    if kind not in kinds:
+        raise Seq2SeeError(f"The picture's name must end in .{' or .'.join(kinds)}, but is {path.name}; rename it.")
+    if kind == "gif":
+        return save_animation(trace, path, name=name, cells=cells)
     buffer = io.BytesIO()
     # without a date the same trace gives the same file
     metadata = {"Date": None} if kind == "svg" else None
-    draw_heatmap(trace, name=name, heads=heads).savefig(
-        buffer, format=kind, dpi=160, metadata=metadata, facecolor="white"
+    over = trace.picture is not None and not explain_nothing(trace)
+    figure = (
+        draw_overlays(trace, name=name, heads=heads, cells=cells)
+        if over
+        else draw_heatmap(trace, name=name, heads=heads)
     )
+    figure.savefig(buffer, format=kind, dpi=160, metadata=metadata, facecolor="white")
     write_atomic(path, buffer.getvalue())
     return path
 

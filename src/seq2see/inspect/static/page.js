@@ -2,7 +2,7 @@
 
 function start() {
   const payload = JSON.parse(document.getElementById("seq2see-payload").textContent);
-  const draw = payload.maps ? (trace) => [drawTrace(trace)] : payload.runs ? drawComparison : drawReport;
+  const draw = payload.maps ? (trace) => [showTrace(trace)] : payload.runs ? drawComparison : drawReport;
   document.getElementById("seq2see").replaceChildren(...draw(payload));
   window.addEventListener("beforeprint", () => waiting.splice(0).forEach((open) => open()));
 }
