@@ -26,6 +26,7 @@ from seq2see.train.checkpoint import (
     restore_optimizer,
     write_checkpoint,
 )
+from seq2see.train.ema import averaged, keep_average
 from seq2see.train.folder import RunFolder
 from seq2see.train.record import Record
 from seq2see.train.schedule import Schedule
@@ -107,6 +108,8 @@ class Fit:
             weight_decay=train.weight_decay,
             fused=True,
         )
+        if train.ema:
+            keep_average(self.optimizer, decay=train.ema)
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output.in_features)
         self.standing = Standing()
@@ -228,7 +231,8 @@ class Fit:
 
     def _look(self, learning_rate: float) -> Evaluated:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
-        metrics = self.evaluate(self.model)
+        with averaged(self.optimizer):
+            metrics = self.evaluate(self.model)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
         value = value if math.isfinite(value) else math.inf
@@ -238,7 +242,8 @@ class Fit:
         )
         self.schedule.observe(metrics["valid_loss"])
         if best:
-            self._write_weights(self.model.state_dict(), complete=False)
+            with averaged(self.optimizer):
+                self._write_weights(self.model.state_dict(), complete=False)
         self._record.look(update=self.standing.update, learning_rate=learning_rate, metrics=metrics)
         self._save()
         return Evaluated(self.standing.update, metrics, best)
