@@ -145,6 +145,12 @@ class Train(Section):
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
+    attention_penalty: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
+    )
+    output_bias: Literal["random", "counts"] = Field(
+        default="random", description="counts: the output layer begins with how often each token is written"
+    )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
     watch: Literal[
@@ -159,6 +165,13 @@ class Train(Section):
     )
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
+    ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")
+
+    @model_validator(mode="after")
+    def _averages_once(self) -> "Train":
+        if self.average and self.ema:
+            raise ValueError("must have average or ema, not both: each says which weights are used in the end")
+        return self
 
 
 class Config(Section):
@@ -186,4 +199,6 @@ class Config(Section):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
         if self.train.watch != "valid_loss" and chooses != (self.train.watch in LABEL_METRICS):
             raise ValueError(f"cannot have train.watch={self.train.watch}{why}")
+        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts"):
+            raise ValueError(f"cannot have train.attention_penalty or train.output_bias{why}")
         return self

@@ -23,6 +23,7 @@ from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands, Prefix
+from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.task import Loss, Output
 
@@ -64,6 +65,7 @@ class Transduction:
                 source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
                 share=share,
+                evenness=config.train.attention_penalty,
             )
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
@@ -74,10 +76,12 @@ class Transduction:
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
         inputs = mix_guesses(decoder, memory, batch, share=guessed) if guessed else batch.inputs
-        with choosing() as choices:
+        with choosing() as choices, watching(model, wanted=model.evenness > 0) as trace:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
+        if trace is not None:
+            total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
 
@@ -172,6 +176,5 @@ class Transduction:
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
 
 
-def _learn(spec: PartSpec | None, texts: Sequence[str], side: str) -> Tokenizer:
-    tokenizer: Tokenizer = part("tokenizer", spec, path=("tokens", side))().learn(texts)
-    return tokenizer
+def _learn(spec: PartSpec | None, sources: Sequence[str], side: str) -> Any:
+    return part("tokenizer", spec, path=("tokens", side))().learn(sources)

@@ -13,6 +13,7 @@ from seq2see.config.schema import Config
 from seq2see.data.batch import Batch
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
+from seq2see.train.ema import keep_average
 
 STREAMS = 1 << 40  # between the seeds of two workers; no training makes so many updates
 
@@ -38,6 +39,8 @@ class Learner:
             weight_decay=train.weight_decay,
             fused=True,
         )
+        if train.ema:
+            keep_average(self.optimizer, decay=train.ema)
 
     def learn(
         self,
