@@ -8,7 +8,6 @@ import torch
 from reversal import write_reversals
 
 from command import refused, seq2see
-
 from seq2see.run import load
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
