@@ -155,7 +155,7 @@ class Train(Section):
     )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss"] | TextMetric | LabelMetric | CaptionMetric = Field(
+    watch: Literal["valid_loss", TextMetric, LabelMetric, CaptionMetric] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
     workers: Natural = Field(
