@@ -12,6 +12,8 @@ import torch
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.run import Decoding, Run, load
+from seq2see.search.hypothesis import Watch
+from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
 
 
@@ -38,7 +40,11 @@ class SharedRun(Run):
 
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
 
-    def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
+    def decode(
+        self, texts: Sequence[str], prefixes: Sequence[Prefix], how: Decoding, watch: Watch | None = None
+    ) -> list[list[Output]]:
+        if watch is not None:
+            raise Seq2SeeError("workers cannot be watched; take one worker.")
         plan = self.task.plan(texts, how.search)
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         jobs = [
@@ -61,5 +67,5 @@ def _open(paths: Sequence[Path]) -> None:
     _runs.append(load(paths, trust=True))  # whoever hired this worker has loaded the same folders before
 
 
-def _decode(job: tuple[Sequence[str], Sequence[str], Decoding]) -> list[list[Output]]:
+def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
     return _runs[0].decode(*job)

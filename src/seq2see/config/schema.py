@@ -154,7 +154,13 @@ class Train(Section):
     watch: Literal[
         "valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer", "accuracy", "macro_f1", "micro_f1"
     ] = Field(default="valid_loss", description="what decides which weights are best")
-    threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")
+    workers: Natural = Field(
+        default=0,
+        description="processes that share each batch; 0: one for a small model or given threads, else one a core",
+    )
+    threads: Natural = Field(
+        default=0, description="of each worker; 0: one for a small model, else its share of the cores"
+    )
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
     ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")

@@ -9,6 +9,7 @@ from torch import Tensor
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.core.trace import Trace, tracing
+from seq2see.data.documents import DocumentCutter
 from seq2see.data.tokenise import START, Tokenizer
 from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture
 from seq2see.models.seq2seq import Seq2Seq
@@ -38,20 +39,28 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
         maps=tuple(shown),
         grid=memory.grid,
-        picture=_picture(given[0]) if memory.grid else None,
+        picture=show_pixels(given[0]) if memory.grid else None,
     )
 
 
-def _picture(source: Tensor) -> Picture | None:
+def show_pixels(source: Tensor) -> Picture | None:
     """The pixels that the encoder was given, as people look at them."""
     return source[0].permute(1, 2, 0).numpy() if source.dtype == torch.uint8 else None
 
 
 def name_positions(task: Transduction, source: str, grid: Grid | None) -> tuple[Token, ...]:
-    """What stands at each place of a memory: the tokens of a text, or the cells of a picture in reading order."""
-    if grid is None:
-        assert isinstance(task.source, Tokenizer)
-        return task.source.encode(source).tokens
+    """What stands at each place of a memory: tokens of a text, sentences of a document, cells of a picture."""
+    if grid is not None:
+        return name_cells(grid)
+    if isinstance(task.source, DocumentCutter):
+        spans = [sentence.span for sentence in task.source.encode(source)]
+        return tuple(Token(source[start:end], start, end) for start, end in spans)
+    assert isinstance(task.source, Tokenizer)
+    return task.source.encode(source).tokens
+
+
+def name_cells(grid: Grid) -> tuple[Token, ...]:
+    """The cells of a picture in reading order."""
     rows, columns = grid
     return tuple(Token(f"row {y}, column {x}", 0, 0) for y in range(1, rows + 1) for x in range(1, columns + 1))
 

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 from rich import get_console
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import DARK, mix_colour
+from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.document_terminal import render_document
 from seq2see.inspect.label import shorten, show_text, split_clusters
 from seq2see.inspect.overlay import Weights, list_frames
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
@@ -21,12 +24,14 @@ LABEL = 18  # cells of a target token
 
 
 def render_terminal(
-    trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
-) -> Text:
+    trace: AttentionTrace | DocumentTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+) -> Text | Table:
     """Queries (the target) as rows and keys (the source) as columns, in bands of at most `width`.
 
-    Without a name: the last map between target and source, and a word on the others.
+    Without a name: the last map between target and source, and a word on the others. A document looks like one.
     """
+    if isinstance(trace, DocumentTrace):
+        return render_document(trace, width=width)
     nothing = explain_nothing(trace)
     if nothing:
         return Text(nothing)

@@ -19,10 +19,10 @@ from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
-from seq2see.search.hypothesis import Hypothesis, Search
+from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
-from seq2see.tasks.demands import Demands
+from seq2see.tasks.demands import Demands, Prefix
 from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.task import Loss, Output
@@ -93,17 +93,19 @@ class Transduction:
         search: Search,
         *,
         rules: Rules | None = None,
-        prefixes: Sequence[str] = (),
+        prefixes: Sequence[Prefix] = (),
         unknown: bool = False,
         others: Sequence[tuple["Transduction", Seq2Seq]] = (),
+        watch: Watch | None = None,
     ) -> list[list[Output]]:
         """Outputs for each text, best first; a blank text has a blank output.
 
         A prefix for each text is what its outputs begin with; `unknown` permits the unknown mark; `others` are models
-        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's.
+        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's; a
+        `watch` looks on, and knows the texts by their places.
         """
         ids = [torch.tensor(self.target.match(task.target)) for task, _ in others]
-        demands = Demands(self.target, rules or Rules(), prefixes, unknown)
+        demands = Demands(self.target, rules or Rules(), prefixes, unknown, watch)
         plan, covering = self.plan(texts, search), getattr(search, "coverage_penalty", 0.0) > 0
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         for rows in plan:

@@ -28,8 +28,6 @@ from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
 
-SMALL = 1_000_000  # parameters; below, two threads spend as much time waiting for each other as they save
-
 
 @dataclass(frozen=True)
 class Job:
@@ -47,14 +45,12 @@ class Job:
         fit, train = self.fit, self.fit.config.train
         lengths = fit.store.source.lengths, fit.store.target.lengths
         plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
-        seconds = []
         averages = [buffer.clone() for buffer in fit.model.buffers()]  # a loss may move them
+        seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
-            loss = fit.task.loss(fit.model, collate(fit.store, rows), guessed=train.scheduled_sampling)
-            loss.total.backward()
+            fit.crew.work(train.updates, [(fit.store, rows)], None)  # the last update guesses most
             seconds.append(time.perf_counter() - began)
-        fit.optimizer.zero_grad()
         for buffer, before in zip(fit.model.buffers(), averages, strict=True):
             buffer.copy_(before)
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
@@ -107,12 +103,6 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
-
-
-def choose_threads(config: Config, model: nn.Module) -> int:
-    """As many threads as are worth their trouble; the same on every start, because sums depend on it bit by bit."""
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return config.train.threads or (1 if parameters < SMALL else torch.get_num_threads())
 
 
 def open_folder(job: Job, config_text: str) -> None:

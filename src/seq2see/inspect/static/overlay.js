@@ -1,7 +1,7 @@
 // A caption over its picture: choose a word and see its region, point at a cell and see the words it served.
 
 function showTrace(trace) {
-  return trace.picture ? drawOverlay(trace) : drawTrace(trace);
+  return trace.sentences ? drawDocument(trace) : trace.picture ? drawOverlay(trace) : drawTrace(trace);
 }
 
 function drawOverlay(trace) {
