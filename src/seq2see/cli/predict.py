@@ -61,7 +61,7 @@ def predict(
     others: WithOption = None,
     replace_unknown: ReplaceUnknownOption = False,
     dictionary: DictionaryOption = None,
-    workers: WorkersOption = 1,
+    workers: WorkersOption = 0,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
@@ -73,7 +73,7 @@ def predict(
     Examples:
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
-      seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 --workers 2 -o news.de
+      seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
     """
     from seq2see.data.readers import decode, read_bytes, split_lines
 
@@ -85,7 +85,7 @@ def predict(
     prefixes = read_prefixes(prefix, prefix_file, len(lines))
     import seq2see
     from seq2see.align import record_alignments
-    from seq2see.workers import hire
+    from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     wishes = Wishes(
@@ -102,8 +102,9 @@ def predict(
         dictionary=dictionary,
     )
     form = Format.jsonl if attention else form
-    with hire(loaded, workers) as shared:
-        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, wishes), alignments)
+    how = wishes.apply(loaded)
+    with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
+        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
         save((write(prediction, form, attention) for prediction in predictions), out)
 
 
@@ -118,12 +119,11 @@ def save(lines: Iterator[str], out: Path | None) -> None:
     write_atomic(out, "".join(line + "\n" for line in lines))
 
 
-def predict_lines(run: "Run", lines: list[str], prefixes: list[str], wishes: Wishes) -> Iterator["Prediction"]:
+def predict_lines(run: "Run", lines: list[str], prefixes: list[str], how: dict[str, Any]) -> Iterator["Prediction"]:
     """Predictions in order, a chunk at a time, with a bar if somebody watches."""
     from rich.console import Console
     from rich.progress import Progress
 
-    how = wishes.apply(run)
     console = Console(stderr=True)
     with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
         task = bar.add_task("predicting", total=len(lines))

@@ -69,7 +69,9 @@ Split = Annotated[Annotated[str, Tag(BRANCHES[0])] | Annotated[ParallelFiles, Ta
 class Data(Section):
     """What to learn from."""
 
-    train: Split = Field(description="a .tsv, .csv or .jsonl file, or {source: FILE, target: FILE}")
+    train: Split = Field(
+        description="a .tsv, .csv or .jsonl file, a folder of classes, or {source: FILE, target: FILE}"
+    )
     valid: Split | None = Field(
         default=None, description="to choose the best weights by; if not given, held out of train"
     )

@@ -1,6 +1,7 @@
 """From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
 from typing import Any
@@ -16,6 +17,8 @@ from seq2see.data.pairs import Pairs
 from seq2see.data.sources import Cutter
 from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
+from seq2see.metrics.caption import glance_captions, score_captions
+from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
@@ -161,12 +164,19 @@ class Transduction:
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task."""
-        return score_texts([output.text for output in outputs], pairs.target, bleu_tokenizer=bleu_tokenizer)
+        """Every metric of this task; METEOR of captions where Java and its program are."""
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+        with Meteor() if explain_absence() is None else nullcontext() as meteor:
+            return score_captions(texts, pairs.references, meteor=meteor)
 
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
-        return glance_texts([output.text for output in outputs], pairs.target)
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return glance_texts(texts, pairs.target)
+        return glance_captions(texts, pairs.references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
