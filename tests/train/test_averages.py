@@ -12,6 +12,7 @@ from torch import nn, optim
 
 from seq2see.core.errors import ConfigError
 from seq2see.core.trace import Trace
+from seq2see.data.batch import collate
 from seq2see.tasks.evenness import measure_unevenness
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.ema import averaged, keep_average
@@ -91,8 +92,8 @@ def test_the_penalty_is_part_of_the_loss_and_moves_the_attention(data: Path, tmp
     for penalty in (0.0, 2.0):
         job = start(configure(data, attention_penalty=penalty), tmp_path / str(penalty))
         model = job.fit.model
-        _, _, batch = next(job.fit._batches())
-        loss = job.fit.task.loss(model.eval(), batch)
+        _, _, (store, rows) = next(job.fit._batches())
+        loss = job.fit.task.loss(model.eval(), collate(store, rows))
         loss.total.backward()
         losses.append((loss.total.item(), loss.nll.item(), model.decoder.reader.attend.score.vector.grad))
     assert losses[1][0] > losses[0][0]
