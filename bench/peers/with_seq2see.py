@@ -22,10 +22,10 @@ from seq2see.config.load import Loaded, load_config
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import ConfigError
-from seq2see.data.batch import pad
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
+from seq2see.data.sequences import pad
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder

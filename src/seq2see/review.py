@@ -12,6 +12,7 @@ from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.data.pairs import Pairs
 from seq2see.inspect.alignment import choose_units
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.measures import Measures, Meter
 from seq2see.inspect.page import save_page
 from seq2see.inspect.picture import save_picture
@@ -19,6 +20,7 @@ from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
 from seq2see.run import Prediction, Run
+from seq2see.tasks.transduction import Transduction
 
 SHOWN = 6  # examples of a report
 WORST = 12  # mistakes of a report
@@ -51,12 +53,13 @@ def review(
 ) -> Review:
     """Score predictions of all sources against their targets; they are made as configured if none are given."""
     if predictions is None:
+        pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
-    metrics = run.task.score([p.text for p in predictions], pairs.target, bleu_tokenizer=bleu_tokenizer)
+    metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
     return Review(name, pairs.target, predictions, metrics)
 
 
-def show_attention(prediction: Prediction) -> AttentionTrace | None:
+def show_attention(prediction: Prediction) -> AttentionTrace | DocumentTrace | None:
     """The attention of a prediction, or None for a model that has none."""
     try:
         return prediction.attention
@@ -68,6 +71,8 @@ def measure_looks(
     run: Run, predictions: Sequence[Prediction], *, seen: Callable[[], None] = lambda: None
 ) -> Measures | None:
     """Numbers about the attention of a run's own outputs, or None for a model that has none."""
+    if not isinstance(run.task, Transduction):
+        return None  # a label has no steps whose looks could be measured
     given = [give_output(prediction) for prediction in predictions if prediction.ids]
     meter = Meter(choose_units([each.source for each in given], [each.target for each in given]))
     try:

@@ -5,21 +5,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.choice import explain_label
+from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.explain import explain
 from seq2see.inspect.unknown import replace_unknown
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import choose_search, read_search
 from seq2see.search.hypothesis import Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.demands import Prefix
-from seq2see.tasks.transduction import Output, Transduction
+from seq2see.tasks.task import Output
 from seq2see.train.folder import RunFolder
 
 Texts = str | Sequence[str]
@@ -37,11 +38,23 @@ class Prediction(Output):
         return self.text
 
     @cached_property
-    def attention(self) -> AttentionTrace:
+    def attention(self) -> AttentionTrace | DocumentTrace:
         """What the model looked at while it wrote exactly this output; of several runs together, the first one."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
+        if self.probabilities is not None:
+            return explain_label(self.run.task, self.run.model, self)
         return explain(self.run.task, self.run.model, self.source, self.ids)
+
+    @cached_property
+    def faithfulness(self) -> DocumentTrace:
+        """The attention behind a label beside what leaving out every sentence and every word does to it."""
+        trace = self.attention
+        if not isinstance(trace, DocumentTrace):
+            raise Seq2SeeError(
+                "this is for labels of texts; elsewhere, see seq2see.inspect.faithfulness.leave_one_out."
+            )
+        return measure_falls(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"
@@ -66,8 +79,8 @@ class Run:
 
     folder: RunFolder
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Any  # a Task
+    model: Any  # that its task has built
     others: tuple["Run", ...] = ()  # further runs, whose probabilities are averaged with this one's
 
     @overload
@@ -141,6 +154,8 @@ class Run:
             others=[(other.task, other.model) for other in self.others],
             watch=watch,
         )
+        if how.replace_unknown is False:
+            return results
         return [[self._replace(output, how) if UNKNOWN in output.ids else output for output in row] for row in results]
 
     def _replace(self, output: Output, how: Decoding) -> Output:
@@ -181,7 +196,7 @@ def _load(path: Path, *, trust: bool) -> Run:
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
     task = folder.read_task()
     weights = folder.read_weights(config)
-    task = replace(task, longest_target=weights.facts["longest_target"])
+    task = task.recall(weights.facts)
     model = task.build(config)
     model.load_state_dict(dict(weights.tensors))
     model.eval()

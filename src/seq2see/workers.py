@@ -14,7 +14,7 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.run import Decoding, Run, load
 from seq2see.search.hypothesis import Watch
 from seq2see.tasks.demands import Prefix
-from seq2see.tasks.transduction import Output
+from seq2see.tasks.task import Output
 
 
 @contextmanager

@@ -64,7 +64,8 @@ class _View:
         self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
 
     def _look(self, event: Evaluated) -> None:
-        self.score = f"  exact match {event.metrics['exact_match']:.1f}%"
+        name = next(name for name in ("exact_match", "accuracy") if name in event.metrics)
+        self.score = f"  {name.replace('_', ' ')} {event.metrics[name]:.1f}%"
         mark = " (best so far)" if event.best else ""
         self.console.print(
             f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"

@@ -3,11 +3,10 @@
 import shlex
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -28,7 +27,7 @@ from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_report
 from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, choose_threads, holds_run, open_folder, prepare_job
+from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 from seq2see.train.pretrained import inherit_tokens, read_pretrained
 
@@ -43,7 +42,7 @@ def decide_config(
     names = early.get("data.fields")
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
     init = read_init(early)
     if init != Init():
@@ -105,9 +104,9 @@ def run_training(
         open_folder(job, write_config(config, heading=heading, remarks=remarks))
     if not again:
         show_findings([finding for finding in diagnosis.findings if finding.level != "note"])
-    torch.set_num_threads(choose_threads(config, job.fit.model))
-    describe(job, remarks or {}, again=again)
-    finished = train_visibly(job)
+    with closing(job.fit):
+        describe(job, remarks or {}, again=again)
+        finished = train_visibly(job)
     if not finished.complete:
         console.print(f"Stopped at update {finished.update:,}; everything is saved in {out}.")
         console.print("Run the same command again to go on.")
@@ -126,8 +125,7 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     if fit.store.left_out:
         console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
-    sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
-    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {fit.task.describe()}")
     for sentence in job.taken:
         console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
@@ -137,7 +135,8 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
             f"{config.train.updates:,} updates; shorten its warmup or raise the rate"
         )
     if not again:
-        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates on this machine")
+        where = f"in {fit.team.workers} processes on this machine" if fit.team.workers > 1 else "on this machine"
+        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates {where}")
 
 
 def train_visibly(job: Job) -> Finished:

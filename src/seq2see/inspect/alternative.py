@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import torch
 
-from seq2see.data.tokenise import MARKS, PAD, START, Tokenizer
+from seq2see.data.sequences import PAD
+from seq2see.data.tokenise import MARKS, START, Tokenizer
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 
@@ -25,8 +26,8 @@ def list_alternatives(
 ) -> list[list[Alternative]]:
     """The likeliest tokens at each place of `ids`, given all tokens before it."""
     model.eval()
-    tokens = torch.tensor([task.source.encode(source).ids])
-    logits = model(tokens, torch.ones_like(tokens, dtype=torch.bool), torch.tensor([[START, *ids[:-1]]]))[0]
+    given = task.source.prepare([source]).gather([0])
+    logits = model(*given, torch.tensor([[START, *ids[:-1]]]))[0]
     chances = logits.softmax(dim=-1)
     chances[:, [PAD, START]] = 0.0  # these are never written
     best, places = chances.topk(min(count, chances.shape[1]), dim=1)

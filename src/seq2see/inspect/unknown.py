@@ -10,7 +10,7 @@ from jaxtyping import Float32
 from seq2see.core.trace import source_names
 from seq2see.data.tokenise import UNKNOWN, Tokenizer
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.tasks.transduction import Output
+from seq2see.tasks.task import Output
 
 
 def replace_unknown(

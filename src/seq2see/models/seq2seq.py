@@ -1,9 +1,9 @@
 """An encoder and a decoder, joined by a memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
@@ -33,18 +33,28 @@ class Seq2Seq(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
 
+    @property
+    def output(self) -> nn.Linear:
+        """The last layer, from features to tokens."""
+        return self.decoder.output
+
     def forward(
-        self, source: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"], tokens: Int[Tensor, "b t"]
+        self, source: Shaped[Tensor, "b *_"], mask: Bool[Tensor, "b *_"], tokens: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b t v"]:
         """Logits of the next token after each given token (teacher forcing)."""
         return self.decoder(tokens, self.encoder(source, mask))
 
 
 def build_seq2seq(
-    *, encoder: Part, decoder: Part, source_vocabulary: int, target_vocabulary: int, share: Sequence[str] = ()
+    *,
+    encoder: Part,
+    decoder: Part,
+    source_sizes: Mapping[str, int],
+    target_vocabulary: int,
+    share: Sequence[str] = (),
 ) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
-    built: Any = encoder(vocabulary=source_vocabulary)
+    built: Any = encoder(**source_sizes)
     model = Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))
     share_parameters(model, share)
     return model

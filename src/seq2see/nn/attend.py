@@ -45,10 +45,12 @@ class Attend(nn.Module):
         positions: Int[Tensor, "b t"] | None = None,
         *,
         causal: bool = False,
+        past: bool = False,
     ) -> Float[Tensor, "b h t d"]:
         """The weighted sum of the values for every query.
 
-        Causal: each sees the keys up to its own place. A window must be told the queries' positions.
+        Causal: each sees the keys up to its own place. Past: all keys come before the queries, and a trace shall know
+        it. A window must be told the queries' positions.
         """
         if self.window is not None:
             assert positions is not None
@@ -61,7 +63,7 @@ class Attend(nn.Module):
         scores: Tensor = self.score(query, keys)
         weights = self._weigh(scores, _complete(mask, scores, causal), query, changes)
         if trace is not None:
-            trace.record(self, weights, causal=causal)
+            trace.record(self, weights, causal=causal or past)
         return weights @ values
 
     def _weigh(

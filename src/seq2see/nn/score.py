@@ -117,18 +117,19 @@ class Location(Score):
 
 
 class Cosine(Score):
-    """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0."""
+    """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0; with none, the bare cosine."""
 
-    def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] = 8.0) -> None:
+    def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] | None = 8.0) -> None:
         super().__init__()
         _need_one_size("cosine", query_size, key_size)
-        self.log_strength = nn.Parameter(torch.tensor(math.log(strength)))
+        self.log_strength = None if strength is None else nn.Parameter(torch.tensor(math.log(strength)))
 
     def prepare(self, keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
         return F.normalize(keys, dim=-1)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return self.log_strength.exp() * F.normalize(query, dim=-1) @ keys.transpose(-1, -2)
+        angles = F.normalize(query, dim=-1) @ keys.transpose(-1, -2)
+        return angles if self.log_strength is None else self.log_strength.exp() * angles
 
 
 def _need_one_size(name: str, query_size: int, key_size: int) -> None:

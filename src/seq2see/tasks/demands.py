@@ -9,7 +9,8 @@ from jaxtyping import Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError, TokenError
-from seq2see.data.tokenise import END, PAD, SPACE, START, UNKNOWN, Tokenizer
+from seq2see.data.sequences import PAD
+from seq2see.data.tokenise import END, SPACE, START, UNKNOWN, Tokenizer
 from seq2see.search.hypothesis import Limits, Watch
 from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, Rules, pack_prefixes
 from seq2see.search.watch import Renamed

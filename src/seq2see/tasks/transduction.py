@@ -1,21 +1,20 @@
-"""Text to text: data, loss, prediction and metrics of a sequence-to-sequence model."""
+"""From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
-from seq2see.core.token import Token
-from seq2see.data.batch import Batch, group_by_length, pad
+from seq2see.data.batch import Batch, group_by_length
 from seq2see.data.pairs import Pairs
-from seq2see.data.store import pack
+from seq2see.data.sources import Cutter
+from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
@@ -25,36 +24,16 @@ from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands, Prefix
 from seq2see.tasks.guessing import mix_guesses
+from seq2see.tasks.task import Loss, Output
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Sums over the target tokens of a batch."""
-
-    total: Float[Tensor, ""]  # what is minimised
-    nll: Float[Tensor, ""]  # negative log-likelihood, without smoothing
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Output:
-    """One predicted text."""
-
-    text: str
-    score: float  # what the search ranks by
-    tokens: tuple[Token, ...]  # with confidences; the end mark last if it was reached
-    ids: tuple[int, ...]
-    source: str
-    finished: bool = True  # False: it was cut at the longest length that is tried
 
 
 @dataclass(frozen=True)
 class Transduction:
     """The task with its learned tokenizers."""
 
-    source: Tokenizer
+    source: Cutter
     target: Tokenizer
     longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
 
@@ -82,7 +61,7 @@ class Transduction:
             return build_seq2seq(
                 encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
                 decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
-                source_vocabulary=len(self.source),
+                source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
                 share=share,
             )
@@ -140,33 +119,50 @@ class Transduction:
         for text in texts:
             if not isinstance(text, str):
                 raise TokenError(f"predict takes texts; got {type(text).__name__}; give a str or a list of them.")
-        rows = [row for row, text in enumerate(texts) if text.strip()]
+        rows = [row for row, text in enumerate(texts) if not self.source.is_blank(text)]
         if not rows:
             return []
-        sequences = pack(self.source.ids([texts[row] for row in rows]))
-        batches = group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1))
+        lengths = self.source.prepare([texts[row] for row in rows]).lengths
+        batches = group_by_length(lengths, budget=max(PREDICT_TOKENS // search.width, 1))
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
         """Read a batch of texts; `covering` makes the step add up the attention it pays to them."""
         model.eval()
-        source, mask = pad(self.source.ids(texts))
+        source, mask = self.source.prepare(texts).gather(range(len(texts)))
         memory = model.encoder(source, mask)
         fixed, state = model.decoder.begin(memory)
         # as long as any target of training, and for longer sources twice their length and a little
-        longest = (2 * mask.sum(dim=1) + 20).clamp(min=self.longest_target)
+        longest = (2 * mask.flatten(1).sum(dim=1) + 20).clamp(min=self.longest_target)
         beginning = Beginning(model.decoder.step, state, fixed, longest)
         return cover(beginning, model, memory.mask) if covering else beginning
 
+    def describe(self) -> str:
+        """What it reads and writes, for people."""
+        written = f"{len(self.target):,} target tokens"
+        return f"{len(self.source):,} source and {written}" if isinstance(self.source, Tokenizer) else written
+
+    def examine(self, pairs: Pairs) -> Pairs:
+        """What outputs are compared with: a picture counts once, with all its captions."""
+        return pairs if isinstance(self.source, Tokenizer) else pairs.group()
+
+    def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
+        """What is learned of the final weights from held-out data: nothing."""
+        return {}
+
+    def recall(self, facts: Mapping[str, Any]) -> "Transduction":
+        """The task as it was when its weights were written."""
+        return replace(self, longest_target=facts["longest_target"])
+
     def score(
-        self, outputs: Sequence[str], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+        self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
         """Every metric of this task."""
-        return score_texts(outputs, references, bleu_tokenizer=bleu_tokenizer)
+        return score_texts([output.text for output in outputs], pairs.target, bleu_tokenizer=bleu_tokenizer)
 
-    def glance(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
-        return glance_texts(outputs, references)
+        return glance_texts([output.text for output in outputs], pairs.target)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""

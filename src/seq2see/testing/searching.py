@@ -97,21 +97,22 @@ def table_step(seed: int) -> tuple[Step, Tensor, Tensor]:
 def list_outputs(
     step: Step, state: Any, fixed: Any, source: int, case: Case = CASES["no rule"]
 ) -> dict[History, float]:
-    """Every output of one source that obeys, with its log-probability."""
+    """Every output of one source that obeys, with its log-probability, all of one length at a time."""
     row = torch.tensor([source])
+    state, fixed = select(state, row), select(fixed, row)
     outputs: dict[History, float] = {}
-
-    def extend(history: History, total: float, state: Any) -> None:
-        logits, state = step(torch.tensor([history[-1] if history else START]), state, select(fixed, row))
-        logprobs = logits.log_softmax(dim=-1)[0].tolist()
-        for token in case.choices(source, history):
-            longer, logprob = (*history, token), total + logprobs[token]
-            if token == END or len(longer) == case.longest[source]:
-                outputs[longer] = logprob
-            else:
-                extend(longer, logprob, state)
-
-    extend((), 0.0, select(state, row))
+    going: dict[History, float] = {(): 0.0}
+    while going:
+        last = torch.tensor([history[-1] if history else START for history in going])
+        logits, state = step(last, state, fixed)
+        parents: list[int] = []
+        longer: dict[History, float] = {}
+        for parent, (history, logprobs) in enumerate(zip(going, logits.log_softmax(dim=-1).tolist(), strict=True)):
+            for token in case.choices(source, history):
+                ended = token == END or len(history) + 1 == case.longest[source]
+                (outputs if ended else longer)[*history, token] = going[history] + logprobs[token]
+                parents += [] if ended else [parent]
+        going, state = longer, select(state, torch.tensor(parents, dtype=torch.long))
     return outputs
 
 
@@ -125,8 +126,8 @@ def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypoth
 
 def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]:
     step, state, fixed = table_step(seed)
-    step = _watch(step, search, case)
-    found = search(step, state, fixed, case.limits())
+    watched = _watch(step, search, case)
+    found = search(watched, state, fixed, case.limits())
     assert len(found) == SOURCES, "every source has a list of outputs"
     for source, hypotheses in enumerate(found):
         possible = list_outputs(step, state, fixed, source, case)
@@ -136,7 +137,7 @@ def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]
             assert abs(possible[hypothesis.tokens] - hypothesis.logprob) < 1e-4, "the log-probability is another"
             assert hypothesis.finished == (hypothesis.tokens[-1] == END)
         row = torch.tensor([source])
-        (alone,) = search(step, select(state, row), select(fixed, row), case.limits([source]))
+        (alone,) = search(watched, select(state, row), select(fixed, row), case.limits([source]))
         assert [h.tokens for h in alone] == [h.tokens for h in hypotheses], "company changes the outputs"
     return found
 

@@ -5,12 +5,12 @@ function drawBeside(views, options = {}) {
   const [first] = views;
   const traces = [];
   const share = (index) => (state) => { // what is chosen in one is shown in all
-    traces.forEach((each, place) => place !== index && each.follow(state));
+    traces.forEach((each, place) => place !== index && each.follow?.(state));
     options.onState?.(state);
   };
   const columns = views.map((view, index) => {
     const onToken = options.onToken && ((token) => options.onToken(index, token));
-    traces[index] = drawTrace(view.trace, { state: options.state, onState: share(index), onToken });
+    traces[index] = showTrace(view.trace, { state: options.state, onState: share(index), onToken });
     return drawColumn(view, index, traces[index]);
   });
   const changes = views.slice(1).map((view, index) => drawChanges(first, view, index + 1));

@@ -75,9 +75,10 @@ function pickInk(channels) {
 }
 
 // Both colours go on the element; the style sheet picks one, so that theme and print need no script.
-function paint(node, weight) {
+// `family` names another ramp for a second quantity: "warm_".
+function paint(node, weight, family = "") {
   for (const theme of ["light", "dark"]) {
-    const channels = mixColour(weight, settings[theme]);
+    const channels = mixColour(weight, settings[family + theme]);
     node.style.setProperty(`--${theme}`, `rgb(${channels.join(" ")})`);
     node.style.setProperty(`--${theme}-ink`, pickInk(channels));
   }

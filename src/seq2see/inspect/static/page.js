@@ -1,4 +1,4 @@
-// Shows the payload of this page: a trace has maps, traces side by side are views, a comparison has runs, a report none.
+// Shows the payload of this page: a trace, traces side by side, a comparison of runs, or a report.
 
 function start() {
   const payload = JSON.parse(document.getElementById("seq2see-payload").textContent);
@@ -9,7 +9,7 @@ function start() {
 function drawPayload(payload) {
   if (payload.live) return drawStudio(payload);
   if (payload.views) return [drawBeside(payload.views)];
-  if (payload.maps) return [drawTrace(payload)];
+  if (payload.maps || payload.sentences) return [showTrace(payload)];
   return payload.runs ? drawComparison(payload) : drawReport(payload);
 }
 

@@ -1,8 +1,8 @@
 // One trace to look at: its raw texts, a choice of views on the same weights, and a readout of what is pointed at.
 
-const KINDS = { grid: "Heatmap", heads: "All heads", arcs: "Arcs", tree: "Beam" };
+const KINDS = { picture: "Picture", grid: "Heatmap", heads: "All heads", arcs: "Arcs", tree: "Beam" };
 const SIDES = { source: "Source", target: "Target", inputs: "So far" };
-const SETTINGS = { kind: "grid", name: null, head: -1, words: false, stretch: false }; // `name` is that of a map
+const SETTINGS = { kind: null, name: null, head: -1, words: false, stretch: false }; // `name` is that of a map
 
 // Options: `state` to begin with, `onState` hears of every change of it, `onToken` of a click on a token.
 function drawTrace(trace, options = {}) {
@@ -10,8 +10,9 @@ function drawTrace(trace, options = {}) {
     : trace.source_tokens.length && trace.target_tokens.length ? null : settings.no_tokens;
   const view = makeView(trace, options, why !== null);
   const note = why && make("p", { class: "quiet" }, why);
-  const root = make("section", { class: "trace" }, view.texts, note, view.tabs, view.controls, view.caption,
-    make("div", {}, view.stage, view.readout));
+  const labels = trace.probabilities ? drawLabels(trace) : null;
+  const root = make("section", { class: "trace" }, view.texts, labels, note, view.tabs, view.controls, view.remark,
+    make("div", {}, view.exhibit, view.readout));
   if (why) view.texts.replaceChildren(...drawPlainTexts(view));
   if (!why || trace.history) {
     fillTabs(view);
@@ -41,16 +42,16 @@ function makeView(trace, options, bare) {
   view.texts = make("div", {});
   view.tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
   view.controls = make("div", { class: "controls" });
-  view.caption = make("p", { class: "caption" });
-  view.stage = make("div", { class: "stage" });
+  view.remark = make("p", { class: "remark" });
+  view.exhibit = make("div", { class: "exhibit" });
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   return view;
 }
 
 function listKinds(view) {
   const several = view.trace.maps.some((map) => map.weights.length > 1) || view.trace.maps.length > 1;
-  const kinds = view.bare ? [] : several ? ["grid", "heads", "arcs"] : ["grid", "arcs"];
-  return view.trace.history ? [...kinds, "tree"] : kinds;
+  const kinds = [...(findOverlays(view.trace).length ? ["picture"] : []), "grid", ...(several ? ["heads"] : []), "arcs"];
+  return [...(view.bare ? [] : kinds), ...(view.trace.history ? ["tree"] : [])];
 }
 
 function aligns(map) {
@@ -103,8 +104,10 @@ function showView(view) {
   view.say = () => ["Point at a token or a cell, or walk the grid with the arrow keys."];
   if (!view.bare) readMap(view);
   fillControls(view);
-  view.caption.textContent = view.kind === "tree" ? "" : nameMap(view);
-  view.stage.replaceChildren(...{ grid: showGrid, heads: showHeads, arcs: showArcs, tree: showTree }[view.kind](view));
+  view.remark.textContent = view.kind === "tree" || view.kind === "picture" ? "" : nameMap(view);
+  const shows = { picture: showPicture, grid: showGrid, heads: showHeads, arcs: showArcs, tree: showTree };
+  view.exhibit.replaceChildren(...shows[view.kind](view));
+  view.texts.hidden = view.readout.hidden = view.kind === "picture";
   light(view, view.kind === "grid" || view.kind === "arcs" ? view.here : null);
 }
 
@@ -118,7 +121,8 @@ function readMap(view) {
     Object.assign(view, { key, here: null });
     view.rows = drawSide(view, sides[0], (token) => ({ row: token, column: -1 }));
     view.columns = drawSide(view, sides[1], (token) => ({ row: -1, column: token }));
-    view.texts.replaceChildren(nameText(view.columns.name, view.columns.node), nameText(view.rows.name, view.rows.node));
+    const texts = [view.columns, view.rows].filter(({ side }) => !view.trace.picture || side !== "source"); // cells have no text
+    view.texts.replaceChildren(...texts.map(({ name, node }) => nameText(name, node)));
   }
   view.weights = mergeWeights(view.head < 0 ? averageHeads(heads) : heads[view.head], view.rows.groups, view.columns.groups);
   view.scale = view.stretch ? Math.max(...view.weights.flat(), 1e-12) : 1;
@@ -196,7 +200,7 @@ function drawText(text, tokens, place) {
 function fillControls(view) {
   const parts = [];
   if (view.kind === "grid" || view.kind === "arcs") parts.push(...chooseMap(view));
-  if (!view.bare && view.kind !== "tree" && hasWords(view.trace)) {
+  if (!view.bare && ["grid", "heads", "arcs"].includes(view.kind) && hasWords(view.trace)) {
     parts.push(makeSwitch("Words", view.words, (words) => choose(view, { words, here: null })));
   }
   if (view.kind === "grid") {

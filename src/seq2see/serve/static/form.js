@@ -19,7 +19,7 @@ function drawForm(studio) {
   const form = make("form", { class: "ask" });
   const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type something for the model" });
   const place = (name) => Math.max(studio.models.findIndex((model) => model.name === name), 0);
-  const run = makeSelect("Run", names, (index) => change(studio, { model: studio.models[index].name }), place(studio.question.model));
+  const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.question.model));
   const other = makeSelect("Compare with", ["nothing", ...names], (index) => {
     studio.against = index ? studio.models[index - 1].name : null;
     write(studio);
@@ -35,44 +35,58 @@ function drawForm(studio) {
     event.preventDefault();
     restart(studio, text.value);
   });
-  form.append(make("div", { class: "controls" }, run, other), make("label", { class: "name", for: "text" }, "Input"),
-    text, drawSearch(studio), make("div", { class: "buttons" }, button, ...drawTools(studio)));
+  const model = studio.models[place(studio.question.model)];
+  const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
+  form.append(make("div", { class: "controls" }, run, other), ...input, drawSearch(studio),
+    make("div", { class: "buttons" }, button, ...drawTools(studio)));
   studio.text = text;
   return form;
 }
 
+// A picture instead of a text; it is too large for the address, so a link does not hold it.
+function drawUpload(studio) {
+  const file = make("input", { type: "file", id: "image", accept: "image/*" });
+  file.addEventListener("change", () => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => {
+      studio.image = reader.result;
+      restart(studio, "");
+    });
+    if (file.files[0]) reader.readAsDataURL(file.files[0]);
+  });
+  return [make("label", { class: "name", for: "image" }, "Picture"), file];
+}
+
 function drawSearch(studio) {
-  const { search } = studio.question;
   const fields = make("span", { class: "fields" });
+  const set = (changes) => { // a new object: what was asked before keeps its own
+    studio.question = { ...studio.question, search: { ...studio.question.search, ...changes } };
+  };
   const show = () => {
+    const { search } = studio.question;
     const fitting = NUMBERS.filter(([, , ways]) => ways.includes(search.way));
-    fields.replaceChildren(...fitting.map((number) => drawNumber(search, number)), drawBan(search));
+    fields.replaceChildren(...fitting.map((number) => drawNumber(search, number, set)), drawBan(search, set));
   };
   const way = makeSelect("Search", WAYS, (index) => {
-    studio.question = { ...studio.question, search: { ...search, way: WAYS[index] } };
-    search.way = WAYS[index];
+    set({ way: WAYS[index] });
     show();
-  }, WAYS.indexOf(search.way));
+  }, WAYS.indexOf(studio.question.search.way));
   show();
-  return make("details", { class: "search", open: search.way === WAYS[0] ? null : "" },
+  return make("details", { class: "search", open: studio.question.search.way === WAYS[0] ? null : "" },
     make("summary", {}, "Search"), make("div", { class: "controls" }, way, fields));
 }
 
-function drawNumber(search, [name, label, , least, step]) {
+function drawNumber(search, [name, label, , least, step], set) {
   const box = make("input", { type: "number", min: least, step: step < 1 ? "any" : step, name, placeholder: "–" });
   box.value = search[name] ?? "";
-  box.addEventListener("input", () => {
-    search[name] = box.value === "" ? undefined : Number(box.value);
-  });
+  box.addEventListener("input", () => set({ [name]: box.value === "" ? undefined : Number(box.value) }));
   return make("label", { class: "choice" }, label, box);
 }
 
-function drawBan(search) {
+function drawBan(search, set) {
   const box = make("input", { type: "text", name: "ban", placeholder: "words, between commas", dir: "auto" });
   box.value = (search.ban ?? []).join(", ");
-  box.addEventListener("input", () => {
-    search.ban = box.value.split(",").map((word) => word.trim()).filter(Boolean);
-  });
+  box.addEventListener("input", () => set({ ban: box.value.split(",").map((word) => word.trim()).filter(Boolean) }));
   return make("label", { class: "choice" }, "Never write", box);
 }
 

@@ -60,9 +60,15 @@ function restart(studio, text) {
   write(studio);
 }
 
-function change(studio, fields) {
-  studio.question = { ...studio.question, ...fields };
-  if (studio.question.text) restart(studio, studio.question.text);
+// Another run, which may read something else.
+function changeRun(studio, model) {
+  studio.question = { ...studio.question, model };
+  studio.top.replaceChildren(drawForm(studio));
+  if (readsPictures(studio, model) ? studio.image : studio.question.text) restart(studio, studio.question.text);
+}
+
+function readsPictures(studio, name) {
+  return studio.models.find((model) => model.name === name)?.source === "image";
 }
 
 // A what-if: the question as it was stays beside the changed one.
@@ -84,11 +90,12 @@ function planViews(studio) {
   const { question, before, against } = studio;
   const views = before ? [["before", before], ["after", question]] : [[question.model, question]];
   if (against) views.push([against, { ...question, model: against, prefix_ids: null, changes: [] }]);
-  return views.map(([name, each]) => ({ name: views.length > 1 ? name : null, question: each, body: pack(each) }));
+  return views.map(([name, each]) => ({ name: views.length > 1 ? name : null, question: each, body: pack(studio, each) }));
 }
 
-function pack({ model, text, search, prefix_ids, prefix, changes }) {
-  const body = { model, text, ...packSearch(search), choices: 8, history: true };
+function pack(studio, { model, text, search, prefix_ids, prefix, changes }) {
+  const source = readsPictures(studio, model) ? { image: studio.image } : { text };
+  const body = { model, ...source, ...packSearch(search), choices: 8, history: true };
   if (prefix_ids) body.prefix_ids = prefix_ids;
   if (prefix) body.prefix = prefix;
   if (changes.length) body.changes = changes;
@@ -96,7 +103,8 @@ function pack({ model, text, search, prefix_ids, prefix, changes }) {
 }
 
 async function write(studio) {
-  if (!studio.question.text.trim()) return tell(studio, "Type something first.");
+  const missing = readsPictures(studio, studio.question.model) ? !studio.image : !studio.question.text.trim();
+  if (missing) return tell(studio, readsPictures(studio, studio.question.model) ? "Choose a picture first." : "Type something first.");
   remember(studio);
   studio.turn += 1;
   studio.abort?.abort(); // hanging up tells the server that nobody waits

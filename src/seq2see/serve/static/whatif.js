@@ -61,9 +61,12 @@ function makeCancel() {
 
 // What can be done to the map and head that are looked at.
 function drawMeddling(studio) {
-  const { look, results } = studio;
+  const { look, results, question } = studio;
+  const way = makeSelect("Search instead", WAYS, (index) =>
+    wonder(studio, question, { search: { ...question.search, way: WAYS[index] } }), WAYS.indexOf(question.search.way));
+  const search = make("div", { class: "buttons" }, way);
   const maps = results[0]?.maps ?? [];
-  if (!maps.length) return [];
+  if (!maps.length) return results[0]?.ids.length && results[0].target_tokens?.length ? [search] : [];
   const map = maps.find((each) => each.name === look.name) ?? maps[findLast(maps, aligns)];
   const heads = look.head >= 0 && map.weights.length > 1 ? [look.head + 1] : null;
   const name = nameHeads(map.name, heads, map.weights.length);
@@ -75,7 +78,7 @@ function drawMeddling(studio) {
   const heat = make("input", { type: "number", min: 0.01, max: 1000, step: "any", placeholder: "1", class: "heat" });
   heat.addEventListener("change", () => Number(heat.value) > 0 && meddle(studio, { map: map.name, heads, temperature: Number(heat.value) }));
   return [make("p", { class: "quiet small" }, "What is shown: ", make("b", {}, name), ". Click on a token to change it."),
-    make("div", { class: "buttons" }, ...buttons, make("label", { class: "choice" }, "Divide its scores by", heat))];
+    make("div", { class: "buttons" }, ...buttons, make("label", { class: "choice" }, "Divide its scores by", heat)), search];
 }
 
 function nameHeads(map, heads, count) {
@@ -99,6 +102,9 @@ function listChanges(studio) {
     rows.push(drawChip("the output begins as you said", () => wonder(studio, question, { prefix_ids: null, prefix: null })));
   }
   if (question.text !== before.text) rows.push(drawChip("another source", () => wonder(studio, question, { text: before.text })));
+  if (question.search.way !== before.search.way) {
+    rows.push(drawChip(`search: ${question.search.way}`, () => wonder(studio, question, { search: before.search })));
+  }
   if (question.model !== before.model) rows.push(drawChip("another run", () => wonder(studio, question, { model: before.model })));
   const keep = make("button", { type: "button" }, "Go on from here");
   keep.addEventListener("click", () => settle(studio, studio.question));
