@@ -98,7 +98,7 @@ def test_a_missing_file_a_folder_and_an_impossible_path_are_told_apart(tmp_path:
     for path, expected in [
         (tmp_path / "missing.tsv", "there is no such file; check the path."),
         (tmp_path / "missing", "there is no such file; check the path."),
-        (tmp_path, "this is a folder; give a file."),
+        (tmp_path, "this folder holds no data: neither train.jsonl"),
         (put(tmp_path / "x.tsv", "a") / "y.tsv", "the file cannot be read: Not a directory; check"),
         (tmp_path / ("x" * 300 + ".tsv"), "the file cannot be read: File name too long; check"),
         (tmp_path / "a\0b.tsv", "the file cannot be read: embedded null byte; check"),

@@ -27,10 +27,12 @@ from seq2see.data.readers import read_pairs
 from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
+from seq2see.search.choose import choose_search
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 from seq2see.train.pretrained import inherit_tokens, read_pretrained
+from seq2see.workers import choose_workers, hire
 
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -43,7 +45,7 @@ def decide_config(
     names = early.get("data.fields")
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
     init = read_init(early)
     if init != Init():
@@ -171,7 +173,9 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     """Score the run on data it has not seen, show examples, write the report, and say what to do next."""
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
-    result = review(run, pairs, name=name)
+    with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
+        predictions = shared.predict(list(pairs.source))
+    result = review(run, pairs, name=name, predictions=predictions)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)

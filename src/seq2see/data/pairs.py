@@ -5,13 +5,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+Row = tuple[int, str, str]  # line, source, target
 Side = Literal["source", "target"]
+LINED = {".tsv", ".txt", ".csv", ".jsonl", ".ndjson", ".token"}
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Source and target texts side by side, with the line of the file each came from."""
+    """Source and target texts side by side, with the line of the file each came from.
+
+    A source may be the absolute path of a picture; one with several captions stands there as often.
+    """
 
     source: Sequence[str]
     target: Sequence[str]
@@ -43,7 +48,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where pairs come from: one file with both sides, or two parallel files."""
+    """Where pairs come from: one file with both sides, two parallel files, or a folder with a sub-folder a class."""
 
     file: Path
     target_file: Path | None = None
@@ -52,6 +57,11 @@ class Origin:
     def holding(self, side: Side) -> Path:
         """The file that holds a side."""
         return self.target_file if side == "target" and self.target_file is not None else self.file
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether pairs stand in lines; those of a folder, of COCO's JSON or of idx files are counted only."""
+        return self.target_file is not None or bool({suffix.lower() for suffix in self.file.suffixes} & LINED)
 
     def __str__(self) -> str:
         return str(self.file) if self.target_file is None else f"{self.file} and {self.target_file}"

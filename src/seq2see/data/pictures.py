@@ -19,7 +19,7 @@ from torch import Tensor
 from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
 from seq2see.data.features import Features, Progress
-from seq2see.data.lines import read_bytes
+from seq2see.data.idx import read_idx_picture, read_source, split_place
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")  # none that runs another program, as EPS does
 LARGEST = 90_000_000  # pixels that are decoded at once; a file that asks for more is a mistake or an attack
@@ -49,7 +49,20 @@ def read_picture(file: Path | str, *, least: int = 0) -> Image.Image:
 
     A large JPEG is decoded smaller, if its sides are needed no longer than `least`.
     """
-    return open_picture(read_bytes(Path(file)), name=file, least=least)
+    return open_picture(read_source(str(file)), name=file, least=least)
+
+
+def measure_picture(file: str) -> tuple[int, int]:
+    """Width and height, without decoding more than is needed to know them; (0, 0) if the file is no picture."""
+    place = split_place(file)
+    if place is not None:
+        height, width = read_idx_picture(*place).shape
+        return width, height
+    try:
+        with Image.open(file) as picture:
+            return picture.size
+    except Exception:  # what is wrong with it is told where it is needed
+        return 0, 0
 
 
 def open_picture(data: bytes, *, name: Path | str, least: int = 0) -> Image.Image:
