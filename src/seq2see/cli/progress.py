@@ -67,6 +67,6 @@ class _View:
         self.score = f"  exact match {event.metrics['exact_match']:.1f}%"
         mark = " (best so far)" if event.best else ""
         self.console.print(
-            f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
-            f"{self.score}{mark}  {self.speed:,.0f} tokens/s"
+            f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}  "
+            f"perplexity {event.metrics['perplexity']:.2f}{self.score}{mark}  {self.speed:,.0f} tokens/s"
         )

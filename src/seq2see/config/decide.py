@@ -20,8 +20,9 @@ class Decision:
 def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None = None) -> Decision:
     """Choose for these texts what a preset leaves open.
 
-    A preset for sentences keeps all it says when it meets sentences, one for short fields its size when it was asked
-    for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from the texts.
+    A preset for words keeps all it says; one for sentences when it meets sentences, and one for short fields its size
+    when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from
+    the texts.
     """
     asked, preset = preset is not None, preset or "bahdanau2015"
     written, _ = read_preset(preset)
@@ -30,6 +31,8 @@ def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None =
     sentences, made_for_sentences = longest > SHORT, _is_for_sentences(written)
     base: dict[str, Any] = {"preset": preset}
     remarks = {}
+    if all(_name(spec) == "words" for spec in written["tokens"].values()):
+        return Decision(base, {"preset": f"all as in preset {preset}, which is made for words"})
     if sentences and made_for_sentences:
         return Decision(base, {"preset": f"all as in preset {preset}, which is made for sentences"})
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
@@ -52,10 +55,12 @@ def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None =
 
 
 def _is_for_sentences(written: Mapping[str, Any]) -> bool:
-    specs = written["tokens"].values()
-    return not all(
-        spec == "characters" or (isinstance(spec, Mapping) and spec["kind"] == "characters") for spec in specs
-    )
+    return not all(_name(spec) == "characters" for spec in written["tokens"].values())
+
+
+def _name(spec: Any) -> Any:
+    """The kind of a part, whichever way it is written."""
+    return spec["kind"] if isinstance(spec, Mapping) else spec
 
 
 def _fit(half: Mapping[str, Any], size: int, more: Mapping[str, Any]) -> dict[str, Any]:

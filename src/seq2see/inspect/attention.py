@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last
-Side = Literal["source", "target", "inputs"]
+# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last;
+# "rows" are those of a machine's memory, which stand for no token
+Side = Literal["source", "target", "inputs", "rows"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class AttentionTrace:
     source_tokens: tuple[Token, ...]
     target_tokens: tuple[Token, ...]
     maps: tuple[AttentionMap, ...]
+    rows: tuple[Token, ...] = ()  # of a machine's memory, those that maps show
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
@@ -56,7 +58,7 @@ class AttentionTrace:
         """The tokens of one side of a map."""
         if side == "inputs":
             return (Token(MARKS[START], 0, 0), *self.target_tokens[:-1])
-        return self.source_tokens if side == "source" else self.target_tokens
+        return {"source": self.source_tokens, "target": self.target_tokens, "rows": self.rows}[side]
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of every view and of the JSON file; weights keep full float32 precision."""
@@ -66,6 +68,7 @@ class AttentionTrace:
             "source_tokens": [asdict(token) for token in self.source_tokens],
             "target_tokens": [asdict(token) for token in self.target_tokens],
             "maps": [{**vars(m), "weights": m.weights.tolist()} for m in self.maps],
+            "rows": [asdict(token) for token in self.rows],
         }
 
     def to_json(self) -> str:

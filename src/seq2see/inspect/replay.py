@@ -63,10 +63,12 @@ def _look(
     source, mask = pad(sources)
     inputs, _ = pad([[START, *target[:-1]] for target in targets])
     with tracing(model) as trace:
-        model.decoder.features(inputs, model.encoder(source, mask))
+        memory = model.encoder(source, mask)
+        model.decoder.features(inputs, memory)
     seen = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
-    # an encoder that reads nothing leaves a memory that stands for no token
-    maps = {name: weights for name, weights in seen.items() if weights.shape[3] == source.shape[1]}
+    # an encoder that reads nothing leaves a memory that stands for no token, and so do the rows of a machine
+    tokens = source.shape[1] if memory.focus is None else 0
+    maps = {name: weights for name, weights in seen.items() if weights.shape[3] == tokens}
     if not maps:
         raise AttentionError("this model has no attention from target to source to show.")
     return maps

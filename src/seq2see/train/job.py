@@ -21,7 +21,7 @@ from seq2see.data.tokenise import END, START
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
-from seq2see.tasks.transduction import Transduction
+from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
@@ -133,15 +133,12 @@ def _try(model: Seq2Seq) -> None:
 
 @torch.inference_mode()
 def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
-    model.eval()
-    lengths = store.source.lengths, store.target.lengths
-    plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
-    losses = [task.loss(model, collate(store, rows)) for rows in plan]
+    """Loss and perplexity of a token over the whole split, and text metrics of its first pairs, decoded greedily."""
+    nll, tokens = task.likelihood(model, store, budget=config.train.batch_tokens)
     some = pairs.take(range(min(config.train.evaluate_pairs, len(pairs))))
     outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
     scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some.target)}
-    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+    return {"valid_loss": nll / tokens, **scores, "perplexity": to_perplexity(nll / tokens)}
 
 
 def _prepare(pairs: Pairs, task: Transduction, config: Config) -> Store:

@@ -46,14 +46,14 @@ function showMap(view) {
   light(view, view.here);
 }
 
-const SIDES = { source: "Source", target: "Target", inputs: "So far" };
+const SIDES = { source: "Source", target: "Target", inputs: "So far", rows: "Memory" };
 
 function drawSide(trace, side, place) {
   const start = { text: settings.start, start: 0, end: 0 };
   const plain = ({ text, start, end }) => ({ text, start, end });
-  const tokens = side === "source" ? trace.source_tokens
-    : side === "target" ? trace.target_tokens : [start, ...trace.target_tokens.slice(0, -1).map(plain)];
-  const text = side === "source" ? trace.source : trace.target;
+  const inputs = [start, ...trace.target_tokens.slice(0, -1).map(plain)];
+  const tokens = { source: trace.source_tokens, target: trace.target_tokens, inputs, rows: trace.rows }[side];
+  const text = { source: trace.source, rows: "" }[side] ?? trace.target; // rows stand for no text
   return { name: SIDES[side], tokens, ...drawText(text, tokens, place) };
 }
 

@@ -65,8 +65,8 @@ class Fusion(nn.Module):
         """Both tapes of the source, as this layer sees them."""
         if memory.cells is None:
             raise ConfigError(
-                "deep fusion reads the memory tape of the source, which only an encoder of kind lstmn leaves; take that "
-                "encoder, or fusion: shallow and a reader that attends."
+                "deep fusion reads the memory tape of the source, which only an encoder of kind lstmn leaves; take "
+                "that encoder, or fusion: shallow and a reader that attends."
             )
         tapes = torch.cat([memory.states, memory.cells], dim=-1).unsqueeze(1)
         return Remembered(self.cross.prepare(memory.states.unsqueeze(1)), tapes)

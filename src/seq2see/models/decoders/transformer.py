@@ -17,6 +17,7 @@ from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
 from seq2see.nn.multihead import MultiHead, Remembered
 
+
 @dataclass(frozen=True)
 class TransformerState:
     """Where a Transformer decoder stands: how many tokens it has read, and a cache for each layer."""
