@@ -15,11 +15,14 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.measures import Measures, Meter
 from seq2see.inspect.page import save_page
-from seq2see.inspect.picture import save_picture
+from seq2see.inspect.picture import save_figure, save_picture
+from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
+from seq2see.metrics.labels import tabulate_reliability
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
 from seq2see.run import Prediction, Run
+from seq2see.tasks.calibration import undo_temperature
 from seq2see.tasks.transduction import Transduction
 
 SHOWN = 6  # examples of a report
@@ -117,6 +120,19 @@ def write_pictures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
         if trace is not None:
             written.append(save_picture(trace, run.folder.path / "attention" / f"{number:02d}.png"))
     return written
+
+
+def write_reliability(run: Run, result: Review) -> Path | None:
+    """Draw how often labels are right that seem so probable, before and after calibration; None for other outputs."""
+    known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
+    if not known or run.task.target.many:
+        return None
+    right = [prediction.text == reference.strip() for prediction, reference in known]
+    ways = {"as predicted": [p.score for p, _ in known]}
+    if run.task.temperature != 1.0:
+        ways["before calibration"] = [undo_temperature(p.probabilities or {}, run.task.temperature) for p, _ in known]
+    figure = draw_reliability({name: tabulate_reliability(scores, right) for name, scores in ways.items()})
+    return save_figure(figure, run.folder.path / "reliability.png")
 
 
 def _example(prediction: Prediction, reference: str) -> Example:

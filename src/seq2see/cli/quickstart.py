@@ -56,17 +56,18 @@ def quickstart(
       seq2see quickstart --out runs/quickstart
       seq2see quickstart --task shapes --out runs/shapes-model
     """
-    from seq2see.cli.training import console, run_training
-    from seq2see.config.load import load_config
     from seq2see.core.errors import ConfigError
 
     if task not in TASKS:
         raise ConfigError(f"the task must be one of {', '.join(TASKS)}; got {task!r}.")
     make, config = TASKS[task]
     folder = out.absolute().parent / task
-    console.print(f"making {task} in {folder} ...")
+    typer.echo(f"making {task} in {folder} ...", err=True)
     data = {name: str(file) for name, file in make(folder).items()}
     if config is None:
-        console.print(f"look at it: seq2see doctor {folder}")
+        typer.echo(f"look at it: seq2see doctor {folder}", err=True)
         return
+    from seq2see.cli.training import run_training
+    from seq2see.config.load import load_config
+
     run_training(load_config(base={"data": data, **config}), out, near=out, examples=3)

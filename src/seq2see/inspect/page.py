@@ -18,18 +18,10 @@ from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
 # In the order they need each other.
-VIEWS = (
-    "words.js",
-    "trace.js",
-    "heatmap.js",
-    "heads.js",
-    "arcs.js",
-    "tree.js",
-    "overlay.js",
-    "document.js",
-    "beside.js",
+SCRIPTS = (
+    *("dom.js", "words.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js", "document.js"),
+    *("beside.js", "curve.js", "report.js", "compare.js", "page.js"),
 )
-SCRIPTS = ("dom.js", *VIEWS, "curve.js", "report.js", "compare.js", "page.js")
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {
     "light": LIGHT,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,7 +20,7 @@ from torch import Tensor, distributed, nn
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.foreign import admit
-from seq2see.core.process import end_with_parent, starting_deaf
+from seq2see.core.process import REQUESTS, serve_parent, starting_deaf
 from seq2see.data.batch import Batch, Rows, collate
 from seq2see.data.store import Store
 from seq2see.train.folder import RunFolder
@@ -40,7 +41,7 @@ class Order:
     """One worker's part of an update."""
 
     update: int
-    batches: Sequence[Batch]
+    batches: Sequence[Batch | None]  # None: nothing of it is for this worker
     rate: float | None  # None: no step, to see how long the rest takes
 
 
@@ -108,7 +109,7 @@ class Crew:
         return [(store, piece) for piece in pieces]
 
     def _order(self, update: int, share: Sequence[Part], rate: float | None) -> Order:
-        return Order(update, [collate(store, rows) for store, rows in share if len(rows)], rate)
+        return Order(update, [collate(store, rows) if len(rows) else None for store, rows in share], rate)
 
     def _send(self, messages: Sequence[Any]) -> None:
         for other, message in zip(self._others, messages, strict=True):
@@ -137,7 +138,7 @@ class _Other:
         context = get_context("spawn")  # a process with threads must not be forked
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place))
-        with starting_deaf():
+        with starting_deaf(REQUESTS):
             self.process.start()
         theirs.close()  # so that nobody but the other process holds it, and its end is noticed here
 
@@ -168,7 +169,7 @@ class _Other:
 
 def serve(connection: Connection, worker: int, team: Team, folder: Path, place: Path) -> None:
     """Follow the orders of the main process until it ends."""
-    end_with_parent()
+    serve_parent(deaf_to=REQUESTS)
     torch.set_num_threads(team.threads)
     try:
         learner = _open(RunFolder(folder))
@@ -225,8 +226,11 @@ class Group:
 
 def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
     """One worker's part of an update."""
-    sums = learner.learn(order.update, order.batches, worker=group.worker if group else 0)
-    if group is not None:
+    if group is None:
+        sums = learner.learn(order.update, order.batches)
+    else:
+        average = partial(_average_buffers, _moving_buffers(learner.model), group)
+        sums = learner.learn(order.update, order.batches, worker=group.worker, learned=average)
         checked = order.rate is not None and order.update % CHECKED == 0
         sums = _add_up(learner, group, sums, checksum=learner.checksum() if checked else 0)
     if order.rate is None:
@@ -237,7 +241,7 @@ def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
 
 
 def _add_up(learner: Learner, group: Group, mine: Sums, *, checksum: int) -> Sums:
-    """Sum losses, tokens and gradients over all workers, and let their buffers be the same."""
+    """Sum losses, tokens and gradients over all workers."""
     learned = [parameter for parameter in learner.model.parameters() if parameter.requires_grad]
     moved = [float(parameter.grad is not None) for parameter in learned]
     small = torch.tensor([mine.loss, mine.tokens, checksum, *moved], dtype=torch.double)
@@ -248,7 +252,6 @@ def _add_up(learner: Learner, group: Group, mine: Sums, *, checksum: int) -> Sum
             "the weights must be the same in all processes that share the training, but are not; run the same command "
             "again to go on from the last checkpoint."
         )
-    _average_buffers(learner.model, group, mine.tokens / tokens)
     _sum_gradients([parameter for parameter, count in zip(learned, by_any, strict=True) if count], group)
     return Sums(loss, int(tokens))
 
@@ -261,14 +264,19 @@ def _sum_gradients(parameters: Sequence[nn.Parameter], group: Group) -> None:
         parameter.grad = gradient.view_as(parameter).to(parameter.dtype)
 
 
-def _average_buffers(model: nn.Module, group: Group, share: float) -> None:
-    """Buffers that a loss moves, such as averages, become their mean over all tokens; what counts is worker 0's."""
+def _moving_buffers(model: nn.Module) -> list[Tensor]:
+    """What is saved of a model and no parameter: a loss may move it, as averages over what was seen."""
     kept = model.state_dict().keys()
-    buffers = [buffer for name, buffer in model.named_buffers() if name in kept]
+    return [buffer for name, buffer in model.named_buffers() if name in kept]
+
+
+def _average_buffers(buffers: Sequence[Tensor], group: Group, tokens: int) -> None:
+    """Make buffers the same in all workers: their mean over all tokens of a batch; what counts, as worker 0 has it."""
     if not buffers:
         return
-    shares = [share if buffer.is_floating_point() else float(group.worker == 0) for buffer in buffers]
-    flat = torch.cat([(b.double() * s).flatten() for b, s in zip(buffers, shares, strict=True)])
+    shares = [tokens if buffer.is_floating_point() else int(group.worker == 0) for buffer in buffers]
+    parts = [(buffer.double() * share).flatten() for buffer, share in zip(buffers, shares, strict=True)]
+    flat = torch.cat([torch.tensor([tokens], dtype=torch.double), *parts])
     group.sum(flat)
-    for buffer, mean in zip(buffers, flat.split([buffer.numel() for buffer in buffers]), strict=True):
-        buffer.copy_(mean.view_as(buffer))
+    for buffer, total in zip(buffers, flat[1:].split([buffer.numel() for buffer in buffers]), strict=True):
+        buffer.copy_((total / flat[0] if buffer.is_floating_point() else total).view_as(buffer))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
@@ -17,7 +17,7 @@ from seq2see.core.foreign import admit
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
-from seq2see.data.sequences import pack
+from seq2see.data.sequences import Sequences, pack
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
@@ -89,6 +89,8 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
+    if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
+        count_bias(model.output, stores["train"].target)
     valid = splits["valid"]
 
     def evaluate(model: Any) -> dict[str, float]:
@@ -118,6 +120,13 @@ def _begins(folder: RunFolder) -> bool:
         return True
     weights = folder.weights_file
     return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts["complete"])
+
+
+@torch.no_grad()
+def count_bias(output: nn.Linear, targets: Sequences) -> None:
+    """Let an output layer begin with the log-probability of each token by its count, with one more for each."""
+    counts = torch.from_numpy(np.bincount(targets.ids, minlength=output.out_features)) + 1.0
+    output.bias.copy_((counts / counts.sum()).log())
 
 
 @torch.no_grad()

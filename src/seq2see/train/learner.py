@@ -2,7 +2,7 @@
 
 import math
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from seq2see.config.schema import Config
 from seq2see.data.batch import Batch
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
+from seq2see.train.ema import keep_average
 
 STREAMS = 1 << 40  # between the seeds of two workers; no training makes so many updates
 
@@ -38,18 +39,34 @@ class Learner:
             weight_decay=train.weight_decay,
             fused=True,
         )
+        if train.ema:
+            keep_average(self.optimizer, decay=train.ema)
 
-    def learn(self, update: int, batches: Iterable[Batch], *, worker: int = 0) -> Sums:
-        """Add the gradients of the summed loss; all that is random follows from seed, update and worker."""
+    def learn(
+        self,
+        update: int,
+        batches: Iterable[Batch | None],
+        *,
+        worker: int = 0,
+        learned: Callable[[int], None] = lambda tokens: None,
+    ) -> Sums:
+        """Add the gradients of the summed loss; all that is random follows from seed, update and worker.
+
+        A batch of which nothing is for this worker is None; `learned` hears of the tokens of each.
+        """
         train = self.config.train
         torch.manual_seed((self.config.seed * 1_000_003 + update + worker * STREAMS) % 2**64)
         self.model.train()
         total, tokens = 0.0, 0
         guessed = train.scheduled_sampling * update / train.updates
         for batch in batches:
+            if batch is None:
+                learned(0)
+                continue
             loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing, guessed=guessed)
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
+            learned(loss.tokens)
         return Sums(total, tokens)
 
     def descend(self, rate: float, tokens: int) -> None:
