@@ -46,10 +46,10 @@ def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "SCENES", {"train": 4, "valid": 2, "test": 2})
-    command.quickstart(task="shapes", out=tmp_path / "run")
+    command.make_files(command.Task.shapes, None, tmp_path / command.place_data(command.Task.shapes))
     doctor(tmp_path / "shapes")
     said = capsys.readouterr().out
     assert "train: 4 pictures with 2 captions each (8 in all)" in said
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
-    with pytest.raises(ConfigError, match="must be one of dates, shapes; got 'shape'"):
-        command.quickstart(task="shape", out=tmp_path)
+    with pytest.raises(ConfigError, match="shapes have no lengths"):
+        command.quickstart(task=command.Task.shapes, lengths="1..3", out=tmp_path / "run")
