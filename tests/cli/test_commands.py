@@ -1,68 +1,25 @@
 """The commands as a user runs them: what they print, what they write, and one sentence for each mistake."""
 
-import contextlib
-import io
 import json
 import os
 import resource
 import shutil
 import signal
-import subprocess
 import sys
+import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 import pytest
 from reversal import write_reversals
 
-from seq2see.cli.app import main
+from command import refused, seq2see
+from seq2see.core.errors import CheckpointError
+from seq2see.testing import check_score
 
-QUICK = ["train.updates=30", "train.evaluate_every=10", "train.evaluate_pairs=8", "train.batch_tokens=256"]
-QUICK += ["model.encoder.size=16", "model.decoder.size=16"]
-
-
-@dataclass(frozen=True)
-class Result:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def seq2see(*words: Any, cwd: Path | None = None, stdin: str = "") -> Result:
-    """Run a command inside this process, where torch is loaded already."""
-    out, err = io.StringIO(), io.StringIO()
-    source = io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8")
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(contextlib.redirect_stdout(out))
-        stack.enter_context(contextlib.redirect_stderr(err))
-        stack.enter_context(mock.patch.object(sys, "argv", ["seq2see", *map(str, words)]))
-        stack.enter_context(mock.patch.object(sys, "stdin", source))
-        stack.enter_context(contextlib.chdir(cwd or Path.cwd()))
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = stop.code if isinstance(stop.code, int) else 1
-    return Result(code, out.getvalue(), err.getvalue())
-
-
-def spawn(*words: Any, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own."""
-    command = [sys.executable, "-m", "seq2see", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, **options)
-
-
-def refused(result: Result | subprocess.CompletedProcess[str]) -> str:
-    """The one sentence of a refusal."""
-    assert result.returncode == 2, result.stderr
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("seq2see: ")
-    assert "Traceback" not in result.stderr
-    return lines[0]
+# one held-out pair is one picture
+SMALL = ["model.encoder.size=16", "model.decoder.size=16", "train.batch_tokens=256", "data.held_out=0.001"]
+QUICK = ["train.updates=8", "train.evaluate_every=4", "search.max_length=8", *SMALL]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +82,7 @@ def test_n_best_in_text_stays_on_its_line(run: Path) -> None:
 def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     result = seq2see("evaluate", run, run.parent / "reversed.tsv", "--json")
     metrics = json.loads(result.stdout)["metrics"]
-    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"}
+    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter", "perplexity"}
     assert all(metric["signature"] for metric in metrics.values())
     table = seq2see("evaluate", run, run.parent / "reversed.tsv").stdout
     assert "exact_match" in table
@@ -174,24 +131,24 @@ def test_training_again_says_it_is_complete(run: Path) -> None:
     assert "complete already" in result.stderr
 
 
-@pytest.mark.slow
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 80)
-    words = ["train", data, *QUICK, "train.updates=100000", "--out", tmp_path / "run"]
-    command = [sys.executable, "-m", "seq2see", *map(str, words)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        while not list((tmp_path / "run" / "checkpoints").glob("*")) and process.poll() is None:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
-    assert "Run the same command again to go on" in said
-    assert list((tmp_path / "run" / "checkpoints").glob("*.safetensors"))
+
+    def interrupt() -> None:
+        while not list((tmp_path / "run" / "checkpoints").glob("*.safetensors")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    result = seq2see("train", data, *QUICK, "train.updates=100000", "--out", tmp_path / "run")
+    assert result.returncode == 130, result.stderr
+    assert "Run the same command again to go on" in result.stderr
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> None:
     (tmp_path / "codes.tsv").write_text("".join(f"{a}{b}\t{(a + b) * 20}\n" for a in "abcdef" for b in "abcdef"))
-    words = ["train.updates=4", "train.evaluate_every=4", "--out", tmp_path / "run"]
+    words = ["train.updates=4", "train.evaluate_every=4", *SMALL, "--out", tmp_path / "run"]
     assert seq2see("train", tmp_path / "codes.tsv", *words).returncode == 0
     result = seq2see("predict", tmp_path / "run", "--beam", 1, "--format", "jsonl", stdin="ab\n")
     row = json.loads(result.stdout)
@@ -200,7 +157,7 @@ def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> Non
 
 def test_brackets_and_quotes_in_texts_are_only_texts(tmp_path: Path) -> None:
     (tmp_path / "odd.tsv").write_text("".join(f"[/x{n}] 'q' $HOME\t[b]{n}\n" for n in range(30)))
-    words = ["train.updates=2", "train.evaluate_every=2", "--out", tmp_path / "a [b] run"]
+    words = ["train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "a [b] run"]
     result = seq2see("train", tmp_path / "odd.tsv", *words)
     assert result.returncode == 0, result.stderr
     assert "[/x" in result.stderr
@@ -212,7 +169,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
     rows = "".join(f"{n},x{n},{n}y\n" for n in range(40))
     (tmp_path / "three.csv").write_text("id,from,to\n" + rows)
     (tmp_path / "two.tsv").write_text("x1\t1y\nx2\t2y\n")
-    words = ["data.fields=[from,to]", "train.updates=2", "train.evaluate_every=2", "--out", tmp_path / "run"]
+    words = ["data.fields=[from,to]", "train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "run"]
     assert seq2see("train", tmp_path / "three.csv", *words).returncode == 0
     for data in ("three.csv", "two.tsv"):
         assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
@@ -276,26 +233,27 @@ def test_another_run_in_the_folder_is_refused(run: Path, tmp_path: Path) -> None
     assert (run / "config.yaml").read_text() == before
 
 
-@pytest.mark.slow
-def test_a_full_disk_is_one_sentence_and_the_checkpoint_before_stays(run: Path, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence_and_the_checkpoint_before_stays(tmp_path: Path) -> None:
     """A limit on the size of files stands in for a full disk: the write fails in its middle."""
     data = write_reversals(tmp_path / "reversed.tsv", 80)
-    words = ["train", data, *QUICK]
-    limit = 30_000  # room for the tokenizers, not for a checkpoint
-    result = spawn(
-        *words, "--out", tmp_path / "run", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    )
+    words = ["train", data, *QUICK, "--out", tmp_path / "run"]
+    free = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (30_000, free[1]))  # room for the tokenizers, not for a checkpoint
+    try:
+        result = seq2see(*words)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, free)
     assert result.returncode == 2, result.stderr
     assert "cannot be written: File too large" in result.stderr.strip().splitlines()[-1]
     assert not list((tmp_path / "run").rglob("*.draft"))
-    again = seq2see(*words, "--out", tmp_path / "run")
+    again = seq2see(*words)
     assert again.returncode == 0, again.stderr
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "source.tokenizer.json", "config.yaml"])
 def test_a_truncated_file_is_named(run: Path, tmp_path: Path, name: str) -> None:
     copy = tmp_path / "copy"
-    subprocess.run(["cp", "-r", run, copy], check=True)
+    shutil.copytree(run, copy)
     content = (copy / name).read_bytes()
     (copy / name).write_bytes(content[: len(content) // 2])
     assert name in refused(seq2see("predict", copy, stdin="abc\n"))
@@ -316,7 +274,7 @@ def test_a_missing_run_is_named(tmp_path: Path, words: list[str]) -> None:
 
 def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    subprocess.run(["cp", "-r", run, copy], check=True)
+    shutil.copytree(run, copy)
     text = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(text.replace("size: 16", "size: 17", 1))
     assert "size: 16 -> 17" in refused(seq2see("predict", copy, stdin="abc\n"))
@@ -324,16 +282,15 @@ def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
 
 def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 40)
-    words = ["preset=cho2014", "train.updates=2", "train.evaluate_every=2", "model.encoder.size=8"]
+    words = ["preset=cho2014", "train.updates=2", "train.evaluate_every=2", *SMALL]
     result = seq2see("train", data, *words, "--out", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     assert "no attention" in refused(seq2see("inspect", tmp_path / "run", "abc"))
 
 
-@pytest.mark.slow
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
-    result = spawn("--debug", "predict", tmp_path / "nowhere")
-    assert "Traceback" in result.stderr
+    with pytest.raises(CheckpointError, match="no such run folder"):
+        seq2see("--debug", "predict", tmp_path / "nowhere")
 
 
 SCORE = '''"""A score of our own."""
@@ -358,30 +315,35 @@ class Distance(Score):
 '''
 
 
-@pytest.mark.slow
-def test_a_score_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "my_score.py").write_text(SCORE)
+def test_a_score_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = list(sys.path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "own_score.py").write_text(SCORE)
     data = write_reversals(tmp_path / "reversed.tsv", 40)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    words = [*QUICK, "model.decoder.reader.score={kind: 'my_score:Distance', sharpness: 0.5}"]
-    result = spawn("train", data, *words, "--out", tmp_path / "run", cwd=elsewhere)
+    words = [*QUICK, "model.decoder.reader.score={kind: 'own_score:Distance', sharpness: 0.5}"]
+    result = seq2see("train", data, *words, "--out", tmp_path / "run", cwd=elsewhere)
     assert result.returncode == 0, result.stderr
-    sentence = refused(spawn("predict", tmp_path / "run", input="abc\n", cwd=elsewhere))
-    assert "my_score:Distance" in sentence
+    monkeypatch.delitem(sys.modules, "own_score")  # from here on as in another process,
+    sys.path[:] = before
+    (tmp_path / "own_score.py").rename(tmp_path / "lost.py")  # which has the copy in the run only
+    sentence = refused(seq2see("predict", tmp_path / "run", stdin="abc\n", cwd=elsewhere))
+    assert "own_score:Distance" in sentence
     assert "--trust" in sentence
-    trusted = spawn("predict", tmp_path / "run", "--trust", input="abc\n", cwd=elsewhere)
+    trusted = seq2see("predict", tmp_path / "run", "--trust", stdin="abc\n", cwd=elsewhere)
     assert trusted.returncode == 0, trusted.stderr
-    code = "from seq2see.testing import check_score; check_score('my_score:Distance')"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    check_score("own_score:Distance")
 
 
 def test_a_decoder_learns_from_text_alone_and_is_taken_with_its_tokens(tmp_path: Path) -> None:
     pairs = [line.split("\t") for line in write_reversals(tmp_path / "x.tsv", 60).read_text().splitlines()]
     for name, side in (("a", 0), ("b", 1)):
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
-    alone = [*QUICK[:-2], "model.decoder.size=16", "model.encoder={kind: nothing, memory_size: 32}"]
+    alone = [
+        *(word for word in QUICK if word != "model.encoder.size=16"),
+        "model.encoder={kind: nothing, memory_size: 32}",
+    ]
     doctor = seq2see("doctor", "--source", tmp_path / "b", "--target", tmp_path / "b")
     assert (doctor.returncode, doctor.stderr) == (0, "")
     result = seq2see(

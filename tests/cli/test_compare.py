@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from test_commands import refused, seq2see
+
+from command import refused, seq2see
 
 QUICK = ["train.updates=4", "train.evaluate_every=4", "train.evaluate_pairs=4", "train.batch_tokens=512"]
-QUICK += ["model.encoder.size=8", "model.decoder.size=8"]
+QUICK += ["model.encoder.size=8", "model.decoder.size=8", "data.held_out=0.001"]
 WORDS = ["cab", "bad", "dab", "ace", "fee"]
 
 

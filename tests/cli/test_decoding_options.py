@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 import torch
 from reversal import write_reversals
-from test_commands import refused, seq2see
 
+from command import refused, seq2see
 from seq2see.run import load
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
 from seq2see.workers import choose_workers
 
 QUICK = ["train.updates=6", "train.evaluate_every=6", "train.evaluate_pairs=4", "train.batch_tokens=256"]
-QUICK += ["model.encoder.size=12", "model.decoder.size=12"]
+QUICK += ["model.encoder.size=12", "model.decoder.size=12", "data.held_out=0.001"]
 LINES = "abc\n\nhgfed\nab\n"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a slow test of this file runs long before the others
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs that may predict together, and one of another language."""
     folder = tmp_path_factory.mktemp("runs")
@@ -121,25 +121,15 @@ def test_workers_are_hired_where_there_is_much_to_do(runs: Path, monkeypatch: py
 
 @pytest.mark.slow
 def test_workers_give_what_one_process_gives(runs: Path, tmp_path: Path) -> None:
-    sources = [line.split("\t")[0] * (1 + number % 9) for number, line in enumerate(runs_lines(runs) * 3)]
+    sources = [line.split("\t")[0] * (1 + number % 9) for number, line in enumerate(runs_lines(runs))]
     (tmp_path / "in.txt").write_text("".join(f"{text}\n" for text in ["", *sources]))
     (tmp_path / "prefixes.txt").write_text("".join("abcdefgh"[n % 8] + "\n" for n in range(len(sources) + 1)))
-    words = [
-        "predict",
-        runs / "one",
-        tmp_path / "in.txt",
-        "--with",
-        runs / "two",
-        "--format",
-        "jsonl",
-        "--no-repeat",
-        3,
-    ]
-    words += ["--prefix-file", tmp_path / "prefixes.txt", "--n-best", 2]
+    words = ["predict", runs / "one", tmp_path / "in.txt", "--with", runs / "two", "--format", "jsonl", "--n-best", 2]
+    words += ["--prefix-file", tmp_path / "prefixes.txt", "--no-repeat", 3]
     alone, shared = seq2see(*words), seq2see(*words, "--workers", 2)
     assert shared.returncode == 0, shared.stderr
     assert shared.stdout == alone.stdout
-    sentence = refused(seq2see("predict", runs / "one", tmp_path / "in.txt", "--prefix", "☃", "--workers", 2))
+    sentence = refused(seq2see("predict", runs / "one", "--prefix", "☃", "--workers", 2, stdin="abc\n"))
     assert "got '☃'" in sentence
 
 

@@ -56,11 +56,11 @@ def test_files_can_be_read_back(tmp_path: Path) -> None:
     files = write_shapes(tmp_path, train=4, valid=1, test=2, seed=3)
     pairs, _ = read_pairs(Origin(files["train"]))
     things = read_things(files["train"])
-    assert list(pairs.by_source()) == list(things)
+    assert list(pairs.group().source) == list(things)
     assert describe_pairs(pairs).startswith("4 pictures with 2 captions each")
     assert not find_unreadable(things)
-    for source, targets in pairs.by_source().items():
-        assert all(" ".join(thing.words) in targets[0] for thing in things[source])
+    for source, target in zip(pairs.source, pairs.target, strict=True):
+        assert all(" ".join(thing.words) in target for thing in things[source])
     files["test"].write_text('{"image": "x.png"}\n')
     with pytest.raises(DataError, match="line 1: each line needs an image and its things"):
         read_things(files["test"])

@@ -59,6 +59,7 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
+    from seq2see.metrics.meteor import explain_absence
     from seq2see.metrics.text import make_bleu
     from seq2see.review import review
     from seq2see.workers import choose_workers, hire
@@ -67,6 +68,10 @@ def evaluate(
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
+    pairs = loaded.task.examine(pairs)
+    absence = explain_absence() if pairs.more else None
+    if absence:
+        typer.echo(f"note: {absence}", err=True)
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
     wishes = Wishes(
         beam=beam,

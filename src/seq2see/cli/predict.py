@@ -26,6 +26,8 @@ from seq2see.cli.decoding import (
     WorkersOption,
     read_prefixes,
 )
+from seq2see.cli.inputs import read_inputs
+from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
@@ -42,7 +44,12 @@ class Format(StrEnum):
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Texts, one a line (- or nothing: standard input); or pictures, or their folders."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
     beam: BeamOption = None,
     n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
@@ -67,27 +74,25 @@ def predict(
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Predict every line of a file: as many lines out as in, in the same order.
+    """Predict every line of a file, or every picture: as many lines out as in, in the same order.
 
     \b
     Examples:
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
       seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
+      seq2see predict runs/captions dog.jpg holidays/
     """
-    from seq2see.data.readers import decode, read_bytes, split_lines
-
-    name = "standard input" if str(file) == "-" else str(file)
-    if str(file) == "-" and sys.stdin.isatty():
-        typer.echo("type one input a line, and Ctrl-D when done", err=True)
-    data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
-    lines = split_lines(decode(data, name))
-    prefixes = read_prefixes(prefix, prefix_file, len(lines))
+    for file in files or []:
+        if str(file) != "-" and not file.exists():
+            raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
     from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
+    lines = read_inputs(loaded, files or [])
+    prefixes = read_prefixes(prefix, prefix_file, len(lines))
     wishes = Wishes(
         beam=beam,
         n_best=n_best,
@@ -150,9 +155,12 @@ def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
         "finished": prediction.finished,
         "tokens": [asdict(token) for token in prediction.tokens],
     }
+    if prediction.probabilities is not None:
+        row["probabilities"] = dict(prediction.probabilities)
     if prediction.alternatives:
         row["alternatives"] = [describe(other, attention) for other in prediction.alternatives]
     if attention:
         trace = prediction.attention.to_dict() if prediction.ids else None
-        row["attention"] = trace and {key: trace[key] for key in ("source_tokens", "target_tokens", "maps")}
+        shown = ("source_tokens", "target_tokens", "maps", "sentences")
+        row["attention"] = trace and {key: trace[key] for key in shown if key in trace}
     return row

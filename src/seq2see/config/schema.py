@@ -1,7 +1,7 @@
 """The configuration of a run; field descriptions become the comments of a written config.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -55,7 +55,9 @@ class ParallelFiles(Section):
     target: str = Field(description="its target on the same line")
 
 
-LABEL_METRICS = ("accuracy", "macro_f1", "micro_f1")
+TextMetric = Literal["exact_match", "bleu", "bleu_tokenised", "chrf", "cer"]
+LabelMetric = Literal["accuracy", "macro_f1", "micro_f1"]
+CaptionMetric = Literal["bleu_4", "cider_d"]
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
 
@@ -69,7 +71,9 @@ Split = Annotated[Annotated[str, Tag(BRANCHES[0])] | Annotated[ParallelFiles, Ta
 class Data(Section):
     """What to learn from."""
 
-    train: Split = Field(description="a .tsv, .csv or .jsonl file, or {source: FILE, target: FILE}")
+    train: Split = Field(
+        description="a .tsv, .csv or .jsonl file, a folder of classes, or {source: FILE, target: FILE}"
+    )
     valid: Split | None = Field(
         default=None, description="to choose the best weights by; if not given, held out of train"
     )
@@ -143,11 +147,17 @@ class Train(Section):
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
+    attention_penalty: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
+    )
+    output_bias: Literal["random", "counts"] = Field(
+        default="random", description="counts: the output layer begins with how often each token is written"
+    )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal[
-        "valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer", "accuracy", "macro_f1", "micro_f1"
-    ] = Field(default="valid_loss", description="what decides which weights are best")
+    watch: Literal["valid_loss", TextMetric, LabelMetric, CaptionMetric] = Field(
+        default="valid_loss", description="what decides which weights are best"
+    )
     workers: Natural = Field(
         default=0,
         description="processes that share each batch; 0: one for a small model or given threads, else one a core",
@@ -157,6 +167,13 @@ class Train(Section):
     )
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
+    ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")
+
+    @model_validator(mode="after")
+    def _averages_once(self) -> "Train":
+        if self.average and self.ema:
+            raise ValueError("must have average or ema, not both: each says which weights are used in the end")
+        return self
 
 
 class Config(Section):
@@ -182,6 +199,13 @@ class Config(Section):
         asked = self.tokens.target or self.tokens.joint
         if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
-        if self.train.watch != "valid_loss" and chooses != (self.train.watch in LABEL_METRICS):
-            raise ValueError(f"cannot have train.watch={self.train.watch}{why}")
+        known = get_args(LabelMetric if chooses else CaptionMetric if self._reads("pictures") else TextMetric)
+        if self.train.watch not in ("valid_loss", *known):
+            raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
+        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts"):
+            raise ValueError(f"cannot have train.attention_penalty or train.output_bias{why}")
         return self
+
+    def _reads(self, kind: str) -> bool:
+        spec = self.tokens.source
+        return kind == (spec.get("kind") if isinstance(spec, dict) else spec)

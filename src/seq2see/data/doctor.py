@@ -57,7 +57,8 @@ def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
     if guess_kind(pairs) == "pictures":
         pairs, broken = drop_unreadable(pairs, origin)
         findings += broken
-    return pairs, findings + _find_duplicates(pairs, origin) + _find_outliers(pairs, origin)
+    odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
+    return pairs, findings + _find_duplicates(pairs, origin) + odd
 
 
 def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:

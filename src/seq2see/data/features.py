@@ -20,7 +20,7 @@ from jaxtyping import Float, Float16, Float32, UInt8
 from torch import Tensor
 
 from seq2see.core.errors import DataError
-from seq2see.data.lines import read_bytes
+from seq2see.data.idx import read_source
 
 BATCH = 32  # pictures that are seen at once
 CHECK = 4  # bytes behind an entry that tell whether it is whole
@@ -77,7 +77,7 @@ class Features:
 
     def _entry(self, file: str, mirrored: bool) -> Path:
         if file not in self._digests:
-            self._digests[file] = hashlib.sha256(read_bytes(Path(file))).hexdigest()[:40]
+            self._digests[file] = hashlib.sha256(read_source(file)).hexdigest()[:40]
         digest = self._digests[file]
         return self._folder / digest[:2] / f"{digest}{'-mirrored' if mirrored else ''}.npy"
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +10,7 @@ from PIL import Image, UnidentifiedImageError
 
 from seq2see.core.errors import DataError
 from seq2see.data.album import list_some
-from seq2see.data.idx import read_idx_picture, split_place
+from seq2see.data.idx import read_source, split_place
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
 
@@ -21,12 +22,12 @@ def describe_pairs(pairs: Pairs) -> str:
     """What there is, in a few words."""
     if guess_kind(pairs) == "text":
         return f"{len(pairs):,} usable pairs"
-    found = pairs.by_source()
+    found = pairs.group()
     if guess_labels(pairs):
         (most, largest), *_, (least, smallest) = Counter(pairs.target).most_common()
         sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
         return f"{len(found):,} pictures of {len(set(pairs.target)):,} classes, {sizes}"
-    counts = [len(captions) for captions in found.values()]
+    counts = [len(captions) for captions in found.references]
     each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
     words = Counter(word for caption in pairs.target for word in caption.lower().split())
     often = sum(count >= OFTEN for count in words.values())
@@ -73,8 +74,10 @@ def find_copies(train: Sequence[str], other: Sequence[str]) -> dict[str, str]:
 
 def _explain_failure(source: str) -> str | None:
     try:
-        with Image.open(source) as picture:
-            picture.verify()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd metadata
+            with Image.open(source) as picture:
+                picture.verify()
     except UnidentifiedImageError:
         return "empty" if not os.path.getsize(source) else "not a picture"
     except Exception as error:  # decoders raise whatever comes, SyntaxError among it
@@ -88,8 +91,4 @@ def _measure(source: str) -> int:
 
 
 def _digest(source: str) -> bytes:
-    place = split_place(source)
-    if place is not None:
-        return hashlib.blake2b(read_idx_picture(*place).tobytes()).digest()
-    with open(source, "rb") as file:
-        return hashlib.file_digest(file, hashlib.blake2b).digest()
+    return hashlib.blake2b(read_source(source)).digest()

@@ -17,13 +17,6 @@ from seq2see.data.pairs import Row
 PICTURES = re.compile(r"(.*)images([-.])idx3(-ubyte)(\.gz)?", re.IGNORECASE)
 PLACE = re.compile(r"(.+idx3-ubyte(?:\.gz)?)#(\d+)", re.IGNORECASE | re.DOTALL)
 BYTES = 8  # the idx number of unsigned bytes
-# by the name of the folder: only numbers stand in the files
-CLASSES = {
-    "fashion-mnist": (
-        *("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat"),
-        *("Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"),
-    )
-}
 
 
 def is_idx(file: Path) -> bool:
@@ -45,6 +38,15 @@ def read_idx_picture(path: Path, index: int) -> UInt8[np.ndarray, "y x"]:
     return pictures[index]
 
 
+def read_source(source: str) -> bytes:
+    """The bytes of a picture's file; a picture inside an idx file as a file of its own (PGM)."""
+    place = split_place(source)
+    if place is None:
+        return read_bytes(Path(source))
+    pixels = read_idx_picture(*place)
+    return b"P5 %d %d 255\n" % (pixels.shape[1], pixels.shape[0]) + pixels.tobytes()
+
+
 def read_idx_rows(file: Path) -> list[Row]:
     """Every picture with its label, which stands in the file named alike."""
     match = PICTURES.fullmatch(file.name)
@@ -58,9 +60,7 @@ def read_idx_rows(file: Path) -> list[Row]:
             "take the two files of one data set.",
             file=file,
         )
-    words = CLASSES.get(file.parent.name.lower(), ())
-    named = [words[label] if label < len(words) else str(label) for label in labels.tolist()]
-    return [(number + 1, f"{file.absolute()}#{number}", label) for number, label in enumerate(named)]
+    return [(number + 1, f"{file.absolute()}#{number}", str(label)) for number, label in enumerate(labels.tolist())]
 
 
 def _read_once(file: Path, axes: int) -> UInt8[np.ndarray, "..."]:

@@ -45,13 +45,6 @@ class Pairs:
         """All targets of each source."""
         return [[first, *more] for first, more in zip(self.target, self.more or [()] * len(self), strict=True)]
 
-    def by_source(self) -> dict[str, list[str]]:
-        """All targets of each source, in the order of their first lines: what metrics with several references take."""
-        found: dict[str, list[str]] = {}
-        for source, target in zip(self.source, self.target, strict=True):
-            found.setdefault(source, []).append(target)
-        return found
-
 
 @dataclass(frozen=True)
 class Origin:

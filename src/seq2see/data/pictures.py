@@ -19,8 +19,7 @@ from torch import Tensor
 from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
 from seq2see.data.features import Features, Progress
-from seq2see.data.idx import read_idx_picture, split_place
-from seq2see.data.lines import read_bytes
+from seq2see.data.idx import read_idx_picture, read_source, split_place
 
 FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")  # none that runs another program, as EPS does
 LARGEST = 90_000_000  # pixels that are decoded at once; a file that asks for more is a mistake or an attack
@@ -50,10 +49,7 @@ def read_picture(file: Path | str, *, least: int = 0) -> Image.Image:
 
     A large JPEG is decoded smaller, if its sides are needed no longer than `least`.
     """
-    place = split_place(str(file))
-    if place is not None:
-        return Image.fromarray(read_idx_picture(*place)).convert("RGB")
-    return open_picture(read_bytes(Path(file)), name=file, least=least)
+    return open_picture(read_source(str(file)), name=file, least=least)
 
 
 def measure_picture(file: str) -> tuple[int, int]:

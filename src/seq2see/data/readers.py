@@ -209,8 +209,8 @@ def _read_jsonl(origin: Origin, reading: Reading) -> Iterator[Row]:
             continue
         record = _parse_record(line, origin.file, number)
         fields = fields or _find_fields(record, origin.file, number, reading)
-        record = _write_texts(record, fields)
         reading.pictures |= fields[0].lower() in PICTURE_NAMES
+        record = _write_texts(record, fields)
         source = _find_text(fields[0], record, origin.file, number)
         for target in _find_texts(fields[1], record, origin.file, number):
             whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]

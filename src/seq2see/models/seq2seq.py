@@ -24,14 +24,15 @@ class Decoder(Protocol):
 
 
 class Seq2Seq(nn.Module):
-    """p(target | source), one token after the other."""
+    """p(target | source), one token after the other; `evenness` is what its loss asks of its attention."""
 
     decoder: Decoder
 
-    def __init__(self, *, encoder: nn.Module, decoder: Decoder) -> None:
+    def __init__(self, *, encoder: nn.Module, decoder: Decoder, evenness: float = 0.0) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
+        self.evenness = evenness
 
     @property
     def output(self) -> nn.Linear:
@@ -52,9 +53,11 @@ def build_seq2seq(
     source_sizes: Mapping[str, int],
     target_vocabulary: int,
     share: Sequence[str] = (),
+    evenness: float = 0.0,
 ) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
     built: Any = encoder(**source_sizes)
-    model = Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))
+    writer = decoder(vocabulary=target_vocabulary, memory_size=built.memory_size)
+    model = Seq2Seq(encoder=built, decoder=writer, evenness=evenness)
     share_parameters(model, share)
     return model

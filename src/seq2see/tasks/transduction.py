@@ -1,6 +1,7 @@
 """From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
 from typing import Any
@@ -11,11 +12,14 @@ from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
-from seq2see.data.batch import Batch, group_by_length
+from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import pack
 from seq2see.data.sources import Cutter
 from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
+from seq2see.metrics.caption import glance_captions, score_captions
+from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
@@ -23,6 +27,7 @@ from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands, Prefix
+from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.task import Loss, Output
 
@@ -64,6 +69,7 @@ class Transduction:
                 source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
                 share=share,
+                evenness=config.train.attention_penalty,
             )
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
@@ -74,12 +80,29 @@ class Transduction:
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
         inputs = mix_guesses(decoder, memory, batch, share=guessed) if guessed else batch.inputs
-        with choosing() as choices:
+        with choosing() as choices, watching(model, wanted=model.evenness > 0) as trace:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
+        if trace is not None:
+            total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
+
+    @torch.inference_mode()
+    def likelihood(self, model: Seq2Seq, store: Store, *, budget: int) -> tuple[float, int]:
+        """The negative log-likelihood of all targets of a store, and how many tokens they have."""
+        model.eval()
+        plan = plan_batches(store.source.lengths, store.target.lengths, budget=budget, seed=0, epoch=0)
+        losses = [self.loss(model, collate(store, rows)) for rows in plan]
+        return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
+
+    def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
+        """How many tokens the model wavers between at each place of the given targets, on average."""
+        store = Store(self.source.prepare(pairs.source), pack(self.target.ids(pairs.target)), fingerprint="")
+        nll, tokens = self.likelihood(model, store, budget=PREDICT_TOKENS)
+        signature = f"perplexity|n:{len(pairs)}|unit:token|tokens:{tokens}|vocabulary:{len(self.target)}|end:counted"
+        return Metric("perplexity", to_perplexity(nll / tokens), signature, higher_is_better=False)
 
     @torch.inference_mode()
     def predict(
@@ -135,7 +158,7 @@ class Transduction:
         # as long as any target of training, and for longer sources twice their length and a little
         longest = (2 * mask.flatten(1).sum(dim=1) + 20).clamp(min=self.longest_target)
         beginning = Beginning(model.decoder.step, state, fixed, longest)
-        return cover(beginning, model, memory.mask) if covering else beginning
+        return cover(beginning, model, memory) if covering else beginning
 
     def describe(self) -> str:
         """What it reads and writes, for people."""
@@ -157,12 +180,19 @@ class Transduction:
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task."""
-        return score_texts([output.text for output in outputs], pairs.target, bleu_tokenizer=bleu_tokenizer)
+        """Every metric of this task; METEOR of captions where Java and its program are."""
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+        with Meteor() if explain_absence() is None else nullcontext() as meteor:
+            return score_captions(texts, pairs.references, meteor=meteor)
 
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
-        return glance_texts([output.text for output in outputs], pairs.target)
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return glance_texts(texts, pairs.target)
+        return glance_captions(texts, pairs.references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
@@ -172,6 +202,10 @@ class Transduction:
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
 
 
-def _learn(spec: PartSpec | None, texts: Sequence[str], side: str) -> Tokenizer:
-    tokenizer: Tokenizer = part("tokenizer", spec, path=("tokens", side))().learn(texts)
-    return tokenizer
+def to_perplexity(nll: float) -> float:
+    """exp of the mean negative log-likelihood of a token, as far as there are numbers for it."""
+    return exp(min(nll, 700.0))
+
+
+def _learn(spec: PartSpec | None, sources: Sequence[str], side: str) -> Any:
+    return part("tokenizer", spec, path=("tokens", side))().learn(sources)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
@@ -17,12 +17,13 @@ from seq2see.core.foreign import admit
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
-from seq2see.data.sequences import pack
+from seq2see.data.sequences import Sequences, pack
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.task import Task, learn_task
+from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
@@ -89,6 +90,8 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
+    if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
+        count_bias(model.output, stores["train"].target)
     valid = splits["valid"]
 
     def evaluate(model: Any) -> dict[str, float]:
@@ -121,6 +124,13 @@ def _begins(folder: RunFolder) -> bool:
 
 
 @torch.no_grad()
+def count_bias(output: nn.Linear, targets: Sequences) -> None:
+    """Let an output layer begin with the log-probability of each token by its count, with one more for each."""
+    counts = torch.from_numpy(np.bincount(targets.ids, minlength=output.out_features)) + 1.0
+    output.bias.copy_((counts / counts.sum()).log())
+
+
+@torch.no_grad()
 def _try(task: Task, model: Any, one: Pairs) -> None:
     """Run the model once on next to nothing: halves that do not fit each other are found here."""
     model.eval()
@@ -130,16 +140,18 @@ def _try(task: Task, model: Any, one: Pairs) -> None:
 
 @torch.inference_mode()
 def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
+    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
     model.eval()
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
+    mean = sum(loss.nll.item() for loss in losses) / sum(loss.tokens for loss in losses)
     examples = task.examine(pairs)
     some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
     outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
     scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
-    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+    more = {"perplexity": to_perplexity(mean)} if isinstance(task, Transduction) else {}
+    return {"valid_loss": mean, **scores, **more}
 
 
 def _prepare(pairs: Pairs, task: Task, model: Any, config: Config) -> Store:

@@ -13,6 +13,7 @@ from seq2see.config.schema import Config
 from seq2see.data.batch import Batch
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
+from seq2see.train.ema import keep_average
 
 # between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
 # multiples of it are as far from each other as they can be, so that no worker repeats what another one drew
@@ -40,6 +41,8 @@ class Learner:
             weight_decay=train.weight_decay,
             fused=True,
         )
+        if train.ema:
+            keep_average(self.optimizer, decay=train.ema)
 
     def learn(
         self,

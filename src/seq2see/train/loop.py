@@ -20,6 +20,7 @@ from seq2see.models.share import table_scales
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
 from seq2see.train.distributed import Crew, Part
+from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
 from seq2see.train.learner import Learner, strip
 from seq2see.train.record import Record
@@ -215,7 +216,7 @@ class Fit:
 
     def _look(self, learning_rate: float) -> Evaluated:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
-        with self.crew.resting():
+        with self.crew.resting(), averaged(self.learner.optimizer):
             metrics = self.evaluate(self.model)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
@@ -226,7 +227,8 @@ class Fit:
         )
         self.schedule.observe(metrics["valid_loss"])
         if best:
-            self._write_weights(self.model.state_dict(), complete=False)
+            with averaged(self.learner.optimizer):
+                self._write_weights(self.model.state_dict(), complete=False)
         self._record.look(update=self.standing.update, learning_rate=learning_rate, metrics=metrics)
         self._save()
         return Evaluated(self.standing.update, metrics, best)

@@ -12,6 +12,8 @@ from seq2see.core.shapes import Count, Rate
 from seq2see.models.backbones import build_backbone
 from seq2see.nn.dropout import Dropout
 
+AT_ONCE = 32  # pictures in a backbone, if it does not learn: its first maps are many times larger than what is read
+
 
 class CnnEncoder(nn.Module):
     """Xu et al. 2015, section 3.1.1: the cells of a map of features are the annotations, one state each.
@@ -91,8 +93,13 @@ class CnnEncoder(nn.Module):
             raise DataError(
                 f"this model reads pictures of {size}x{size} pixels; got {got}; give pictures of that size."
             )
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.frozen):
-            maps = self.backbone(pixels)
+        if torch.is_grad_enabled() and not self.frozen:
+            return self._fold_some(pixels)
+        with torch.no_grad():
+            return torch.cat([self._fold_some(some) for some in pixels.split(AT_ONCE)])
+
+    def _fold_some(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
+        maps = self.backbone(pixels)
         chosen = zip(self.chosen, self.folds, strict=True)
         return torch.cat([F.pixel_unshuffle(maps[layer], fold) for layer, fold in chosen], dim=1)
 
