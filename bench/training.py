@@ -27,7 +27,7 @@ from seq2see.tasks.transduction import Transduction
 def measure(preset: str, files: list[Path], settings: list[str], updates: int) -> list[str]:
     """One row of the table."""
     pairs, _ = read_pairs(Origin(files[0], files[1] if len(files) > 1 else None))
-    decision = decide(pairs.source, pairs.target, preset=preset)
+    decision = decide(pairs, preset=preset)
     config = load_config(base={**decision.base, "data": {"train": str(files[0])}}, settings=settings).config
     task = Transduction.learn(config, pairs)
     store = prepare(pairs, task.source, task.target, max_tokens=config.data.max_tokens, cache=cache_folder())

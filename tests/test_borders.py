@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "tasks": {"core", "nn", "models", "search", "data", "config", "metrics"},
     "train": {"core", "models", "search", "data", "config", "tasks"},
     "inspect": {"core", "models", "data", "tasks", "metrics"},
+    "serve": {"core", "models", "search", "data", "tasks", "train", "inspect", "run"},
     "testing": {"core", "nn", "search"},
 }
 

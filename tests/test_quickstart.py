@@ -7,6 +7,8 @@ import pytest
 import seq2see as package
 from command import seq2see
 from seq2see.cli import quickstart
+from seq2see.cli.doctor import doctor
+from seq2see.core.errors import ConfigError
 
 HARD = {
     "Saturday 09 May 2018": "2018-05-09",  # it was a Wednesday
@@ -38,3 +40,16 @@ def test_quickstart_learns_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     trace = run.predict("20th of February 2016").attention
     assert trace.source_tokens[trace.weights[3].argmax()].text == "6"
     assert trace.weights[3].max() > 0.5
+
+
+def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(quickstart, "SCENES", {"train": 4, "valid": 2, "test": 2})
+    command.make_files(command.Task.shapes, None, tmp_path / command.place_data(command.Task.shapes))
+    doctor(tmp_path / "shapes")
+    said = capsys.readouterr().out
+    assert "train: 4 pictures with 2 captions each (8 in all)" in said
+    assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
+    with pytest.raises(ConfigError, match="shapes have no lengths"):
+        quickstart.quickstart(task=command.Task.shapes, lengths="1..3", out=tmp_path / "run")

@@ -6,9 +6,7 @@ to raw text; that of the peers is from pieces to pieces.
 """
 
 import json
-import os
 import shutil
-import time
 from pathlib import Path
 
 import torch
@@ -22,10 +20,10 @@ from seq2see.config.load import Loaded, load_config
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import ConfigError
-from seq2see.data.batch import pad
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
+from seq2see.data.sequences import pad
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder
@@ -176,15 +174,7 @@ def decode(job: dict) -> None:
         def predict(sentences: list[list[int]], width: int, _: int) -> list[list[int]]:
             return [list(found.ids) for found in run.predict(texts[: len(sentences)], beam=width)]
 
-        while workers > 1 and len(set(run.pool.map(name_process, range(4 * workers)))) < workers:
-            pass  # until all have started
         time_decoding(job, predict)
-
-
-def name_process(_: int) -> int:
-    """Who does this job, slowly enough for others to take one too."""
-    time.sleep(0.05)
-    return os.getpid()
 
 
 if __name__ == "__main__":

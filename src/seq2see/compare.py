@@ -18,8 +18,11 @@ from seq2see.metrics.significance import Tested, compare_systems
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.review import count_minutes, count_parameters, measure_looks
 from seq2see.run import Prediction, Run
+from seq2see.search.choose import choose_search
+from seq2see.search.hypothesis import Search
+from seq2see.workers import choose_workers, hire
 
-CHUNK = 400  # sources that are decoded together, between two moves of the bar
+CHUNK = 400  # sources that each worker decodes between two moves of the bar
 
 Seen = Callable[..., None]
 Watch = Callable[[str, int], AbstractContextManager[Seen]]  # what is done, and how many times
@@ -75,6 +78,7 @@ class Comparison:
     pairs: Pairs
     contenders: Sequence[Contender]
     lengths: Lengths
+    workers: int = 1  # processes that decoded together
 
 
 def name_runs(paths: Sequence[Path]) -> list[str]:
@@ -97,12 +101,15 @@ def compare(
     beam: int | None = None,
     bleu_tokenizer: str = DEFAULT_TOKENIZER,
     gold: Path | None = None,
+    workers: int = 0,
     watch: Watch = lambda what, total: nullcontext(lambda count=1: None),
 ) -> Comparison:
-    """Decode the pairs with every run, score, measure and align."""
+    """Decode the pairs with every run, each with as many workers (0: what is worth it), score, measure and align."""
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
     truth = read_gold(gold, pairs, origin) if gold is not None else None
-    decoded = {name: _decode(name, run, pairs, beam, watch) for name, run in runs.items()}
+    searches = {name: choose_search(run.config.search, beam=beam) for name, run in runs.items()}
+    workers = workers or max(choose_workers(run, len(pairs), searches[name]) for name, run in runs.items())
+    decoded = {name: _decode(name, run, pairs, searches[name], workers, watch) for name, run in runs.items()}
     texts = {name: [prediction.text for prediction in found] for name, (found, _) in decoded.items()}
     with watch("scoring", 1) as seen:
         tested = compare_systems(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
@@ -115,17 +122,19 @@ def compare(
             measures = measure_looks(run, predictions, seen=seen)
             aligned = _align(run, pairs, truth, seen) if truth is not None and measures is not None else None
         contenders.append(Contender(name, run, predictions, tested[name], seconds, measures, aligned))
-    return Comparison(str(origin), pairs, contenders, lengths)
+    return Comparison(str(origin), pairs, contenders, lengths, workers)
 
 
-def _decode(name: str, run: Run, pairs: Pairs, beam: int | None, watch: Watch) -> tuple[list[Prediction], float]:
-    run.predict(pairs.source[:2], beam=beam)  # the first call of a program warms up
+def _decode(
+    name: str, run: Run, pairs: Pairs, search: Search, workers: int, watch: Watch
+) -> tuple[list[Prediction], float]:
     predictions: list[Prediction] = []
-    with watch(f"{name}: decoding", len(pairs)) as seen:
-        began = time.perf_counter()
-        for start in range(0, len(pairs), CHUNK):
-            some = pairs.source[start : start + CHUNK]
-            predictions += run.predict(some, beam=beam)
+    with hire(run, workers) as shared, watch(f"{name}: decoding", len(pairs)) as seen:
+        shared.predict(pairs.source[:2], search=search)  # the first call of a program warms up
+        began, together = time.perf_counter(), CHUNK * workers
+        for start in range(0, len(pairs), together):
+            some = pairs.source[start : start + together]
+            predictions += shared.predict(some, search=search)
             seen(len(some))
         return predictions, time.perf_counter() - began
 

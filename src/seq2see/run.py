@@ -5,23 +5,26 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.choice import explain_label
+from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.explain import explain
 from seq2see.inspect.unknown import replace_unknown
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import choose_search, read_search
-from seq2see.search.hypothesis import Search
+from seq2see.search.hypothesis import Search, Watch
 from seq2see.search.rules import Rules
-from seq2see.tasks.transduction import Output, Transduction
+from seq2see.tasks.demands import Prefix
+from seq2see.tasks.task import Output
 from seq2see.train.folder import RunFolder
 
 Texts = str | Sequence[str]
+Prefixes = str | Sequence[Prefix]
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,23 @@ class Prediction(Output):
         return self.text
 
     @cached_property
-    def attention(self) -> AttentionTrace:
+    def attention(self) -> AttentionTrace | DocumentTrace:
         """What the model looked at while it wrote exactly this output; of several runs together, the first one."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
+        if self.probabilities is not None:
+            return explain_label(self.run.task, self.run.model, self)
         return explain(self.run.task, self.run.model, self.source, self.ids)
+
+    @cached_property
+    def faithfulness(self) -> DocumentTrace:
+        """The attention behind a label beside what leaving out every sentence and every word does to it."""
+        trace = self.attention
+        if not isinstance(trace, DocumentTrace):
+            raise Seq2SeeError(
+                "this is for labels of texts; elsewhere, see seq2see.inspect.faithfulness.leave_one_out."
+            )
+        return measure_falls(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"
@@ -64,8 +79,8 @@ class Run:
 
     folder: RunFolder
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Any  # a Task
+    model: Any  # that its task has built
     others: tuple["Run", ...] = ()  # further runs, whose probabilities are averaged with this one's
 
     @overload
@@ -77,8 +92,9 @@ class Run:
         n_best: int = 1,
         search: Search | None = None,
         rules: Rules | None = None,
-        prefix: Texts = "",
+        prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
+        watch: Watch | None = None,
     ) -> Prediction: ...
     @overload
     def predict(
@@ -89,8 +105,9 @@ class Run:
         n_best: int = 1,
         search: Search | None = None,
         rules: Rules | None = None,
-        prefix: Texts = "",
+        prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
+        watch: Watch | None = None,
     ) -> list[Prediction]: ...
     def predict(
         self,
@@ -100,19 +117,22 @@ class Run:
         n_best: int = 1,
         search: Search | None = None,
         rules: Rules | None = None,
-        prefix: Texts = "",
+        prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
+        watch: Watch | None = None,
     ) -> Prediction | list[Prediction]:
         """A prediction for each text, in order; one text gives one prediction.
 
         The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own; the
-        rules too. A prefix is what outputs begin with: one for all, or one for each text. `replace_unknown` lets the
-        model write words it does not know, and puts there the source word it looked at, or your dictionary's entry.
+        rules too. A prefix is what outputs begin with: one for all, or one for each text, as text or as a tuple of ids.
+        `replace_unknown` lets the model write words it does not know, and puts there the source word it looked at, or
+        your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
         """
         texts = [inputs] if isinstance(inputs, str) else list(inputs)
         chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
         how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
-        predictions = [self._wrap(outputs) for outputs in self.decode(texts, _spread(prefix, len(texts)), how)]
+        prefixes = _spread(prefix, len(texts))
+        predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
         return predictions[0] if isinstance(inputs, str) else predictions
 
     @property
@@ -120,7 +140,9 @@ class Run:
         """The rules of the configuration."""
         return read_search(self.config.search)[1]
 
-    def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
+    def decode(
+        self, texts: Sequence[str], prefixes: Sequence[Prefix], how: Decoding, watch: Watch | None = None
+    ) -> list[list[Output]]:
         """Outputs for each text, best first."""
         results = self.task.predict(
             self.model,
@@ -130,7 +152,10 @@ class Run:
             prefixes=prefixes,
             unknown=how.replace_unknown is not False,
             others=[(other.task, other.model) for other in self.others],
+            watch=watch,
         )
+        if how.replace_unknown is False:
+            return results
         return [[self._replace(output, how) if UNKNOWN in output.ids else output for output in row] for row in results]
 
     def _replace(self, output: Output, how: Decoding) -> Output:
@@ -171,18 +196,18 @@ def _load(path: Path, *, trust: bool) -> Run:
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
     task = folder.read_task()
     weights = folder.read_weights(config)
-    task = replace(task, longest_target=weights.facts["longest_target"])
+    task = task.recall(weights.facts)
     model = task.build(config)
     model.load_state_dict(dict(weights.tensors))
     model.eval()
     return Run(folder, config, task, model)
 
 
-def _spread(prefix: Texts, count: int) -> Sequence[str]:
+def _spread(prefix: Prefixes, count: int) -> Sequence[Prefix]:
     """A prefix for each of the texts, or nothing."""
-    prefixes = [prefix] * count if isinstance(prefix, str) else list(prefix)
+    prefixes: list[Prefix] = [prefix] * count if isinstance(prefix, str) else list(prefix)
     if len(prefixes) != count:
         raise SearchError(
             f"there must be one prefix for all texts or one for each; got {len(prefixes)} for {count} texts."
         )
-    return prefixes if any(one.strip() for one in prefixes) else ()
+    return prefixes if any(one.strip() if isinstance(one, str) else one for one in prefixes) else ()

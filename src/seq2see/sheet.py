@@ -52,6 +52,7 @@ def to_dict(comparison: Comparison) -> dict[str, Any]:
     return {
         "data": comparison.data,
         "pairs": len(comparison.pairs),
+        "workers": comparison.workers,
         "runs": [_describe(each) for each in comparison.contenders],
         "lengths": {
             "unit": buckets.unit,
@@ -139,6 +140,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
         "p": f"paired bootstrap against {first.name}, by sacrebleu; below {SURE} it says better or worse",
         "±": "half the width of the 95 % interval",
         "Attention": "of each run's own outputs; covered, coverage error: what each source word got in all",
+        **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
         "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.contenders),
         **signatures,
         **aligned,

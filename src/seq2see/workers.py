@@ -1,23 +1,40 @@
 """Workers: processes of one thread each that share the texts among them, for large inputs."""
 
-from collections.abc import Iterator, Sequence
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.process import serve_parent, starting_deaf
 from seq2see.run import Decoding, Run, load
-from seq2see.tasks.transduction import Output
+from seq2see.search.hypothesis import Search, Watch
+from seq2see.tasks.demands import Prefix
+from seq2see.tasks.task import Output
+
+FEW = 200  # texts; fewer make too few batches to share
+WORTH = 2e10  # texts x hypotheses x parameters: some fifteen seconds of one core, where a worker takes three to start
+LEAST = 1_000_000  # parameters that a model is counted as: steps of a smaller one take as long
+
+
+def choose_workers(run: Run, texts: int, search: Search) -> int:
+    """One worker a core where decoding takes much longer than starting them, else this process alone."""
+    models = [run.model, *(other.model for other in run.others)]
+    parameters = sum(max(sum(p.numel() for p in model.parameters()), LEAST) for model in models)
+    return torch.get_num_threads() if texts >= FEW and texts * search.width * parameters >= WORTH else 1
 
 
 @contextmanager
 def hire(run: Run, workers: int) -> Iterator[Run]:
-    """The same run with so many workers behind it; one worker is this process itself.
+    """The same run with so many workers behind it, all ready; one worker is this process itself.
 
     Each worker decodes whole batches, the very ones that a single process would make, so outputs are the same.
     """
@@ -27,6 +44,9 @@ def hire(run: Run, workers: int) -> Iterator[Run]:
     paths = [one.folder.path.absolute() for one in (run, *run.others)]
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths,))
     try:
+        ready: set[int] = set()
+        while len(ready) < workers:
+            ready |= set(_share(pool, _greet, range(workers)))
         yield SharedRun(**vars(run), pool=pool)
     finally:
         pool.shutdown(cancel_futures=True)
@@ -38,28 +58,46 @@ class SharedRun(Run):
 
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
 
-    def decode(self, texts: Sequence[str], prefixes: Sequence[str], how: Decoding) -> list[list[Output]]:
+    def decode(
+        self, texts: Sequence[str], prefixes: Sequence[Prefix], how: Decoding, watch: Watch | None = None
+    ) -> list[list[Output]]:
+        if watch is not None:
+            raise Seq2SeeError("workers cannot be watched; take one worker.")
         plan = self.task.plan(texts, how.search)
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         jobs = [
             ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), how) for rows in plan
         ]
-        try:
-            for rows, outputs in zip(plan, self.pool.map(_decode, jobs), strict=True):
-                for row, output in zip(rows, outputs, strict=True):
-                    results[row] = output
-        except BrokenProcessPool:
-            raise Seq2SeeError("a worker ended early, perhaps for want of memory; take fewer workers.") from None
+        for rows, outputs in zip(plan, _share(self.pool, _decode, jobs), strict=True):
+            for row, output in zip(rows, outputs, strict=True):
+                results[row] = output
         return results
+
+
+def _share(pool: ProcessPoolExecutor, do: Callable[[Any], Any], jobs: Iterable[Any]) -> Iterator[Any]:
+    """What becomes of each job, in order."""
+    try:
+        with starting_deaf():
+            results = pool.map(do, jobs)
+        yield from results
+    except BrokenProcessPool:
+        raise Seq2SeeError("a worker ended early, perhaps for want of memory; take fewer workers.") from None
 
 
 _runs: list[Run] = []  # the one run of a worker
 
 
 def _open(paths: Sequence[Path]) -> None:
+    serve_parent()
     torch.set_num_threads(1)
     _runs.append(load(paths, trust=True))  # whoever hired this worker has loaded the same folders before
 
 
-def _decode(job: tuple[Sequence[str], Sequence[str], Decoding]) -> list[list[Output]]:
+def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
     return _runs[0].decode(*job)
+
+
+def _greet(_: int) -> int:
+    """Who does this job, slowly enough for others to take one too."""
+    time.sleep(0.02)
+    return os.getpid()

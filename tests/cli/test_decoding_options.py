@@ -4,9 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 from reversal import write_reversals
 
 from command import refused, seq2see
+from seq2see.run import load
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
+from seq2see.workers import choose_workers
 
 QUICK = ["train.updates=6", "train.evaluate_every=6", "train.evaluate_pairs=4", "train.batch_tokens=256"]
 QUICK += ["model.encoder.size=12", "model.decoder.size=12", "data.held_out=0.001"]
@@ -103,6 +108,15 @@ MISTAKES = {
 def test_a_wish_that_cannot_be_granted_is_one_sentence(runs: Path, mistake: str) -> None:
     words = [word.strip("'") for word in mistake.split()]
     assert MISTAKES[mistake] in refused(seq2see("predict", "one", *words, stdin=LINES, cwd=runs))
+
+
+def test_workers_are_hired_where_there_is_much_to_do(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, both = load(runs / "one"), load([runs / "one", runs / "two"])
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    assert [choose_workers(one, lines, Beam(width=5)) for lines in (3_999, 4_000)] == [1, 8]
+    assert [choose_workers(each, 4_000, Greedy()) for each in (one, both)] == [1, 1]
+    assert choose_workers(both, 2_000, Beam(width=5)) == 8
+    assert choose_workers(both, 199, Beam(width=500)) == 1
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import pytest
 
 from seq2see.config.decide import decide
 from seq2see.config.load import load_config, preset_names, read_preset
+from seq2see.data.pairs import Pairs
 
 SENTENCE = "the quick brown fox jumps over the lazy dog and then it sleeps in the sun"
 
@@ -11,7 +12,7 @@ SENTENCE = "the quick brown fox jumps over the lazy dog and then it sleeps in th
 @pytest.mark.parametrize("count", [1, 2, 999, 20_000, 60_000])
 @pytest.mark.parametrize("text", ["x", "3 May 1979", SENTENCE])
 def test_a_decision_is_a_configuration(count: int, text: str) -> None:
-    decision = decide([text] * count, [text] * count)
+    decision = decide(Pairs([text] * count, [text] * count))
     config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
     assert set(decision.remarks) == {"tokens", "model", "train"}
     assert f"{config.train.updates:,} updates" in decision.remarks["train"]
@@ -19,17 +20,17 @@ def test_a_decision_is_a_configuration(count: int, text: str) -> None:
 
 
 def test_short_texts_are_cut_into_characters_and_sentences_into_subwords() -> None:
-    assert decide(["3 May 1979"], ["1979-05-03"]).base["tokens"]["source"] == {"kind": "characters"}
-    assert decide([SENTENCE], ["kurz"]).base["tokens"]["joint"]["kind"] == "bpe"
+    assert decide(Pairs(["3 May 1979"], ["1979-05-03"])).base["tokens"]["source"] == {"kind": "characters"}
+    assert decide(Pairs([SENTENCE], ["kurz"])).base["tokens"]["joint"]["kind"] == "bpe"
 
 
 def test_a_few_long_texts_decide_nothing() -> None:
     texts = ["short"] * 99 + [SENTENCE]
-    assert decide(texts, texts).base["tokens"]["source"] == {"kind": "characters"}
+    assert decide(Pairs(texts, texts)).base["tokens"]["source"] == {"kind": "characters"}
 
 
 def test_more_pairs_have_a_larger_model_and_more_training() -> None:
-    few, many = (decide(["3 May 1979"] * count, ["1979-05-03"] * count).base for count in (500, 60_000))
+    few, many = (decide(Pairs(["3 May 1979"] * count, ["1979-05-03"] * count)).base for count in (500, 60_000))
     assert few["model"]["encoder"]["size"] < many["model"]["encoder"]["size"]
     assert few["train"]["batch_tokens"] <= many["train"]["batch_tokens"]
 
@@ -37,10 +38,10 @@ def test_more_pairs_have_a_larger_model_and_more_training() -> None:
 SIZES = ("size", "embedding_size", "dropout")
 
 
-@pytest.mark.parametrize("preset", preset_names())
+@pytest.mark.parametrize("preset", preset_names(task="transduction"))
 @pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
 def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
-    decision = decide([text] * 20_000, [text] * 20_000, preset=preset)
+    decision = decide(Pairs([text] * 20_000, [text] * 20_000), preset=preset)
     config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
     written = read_preset(preset)[0]["model"]
     for half in ("encoder", "decoder"):
@@ -50,12 +51,27 @@ def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
 
 
 def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
-    assert "model" not in decide(["a"], ["b"], preset="luong2015").base
-    assert decide([SENTENCE], ["kurz"], preset="transformer-tiny").base == {"preset": "transformer-tiny"}
-    larger = decide([SENTENCE] * 20_000, ["kurz"] * 20_000, preset="luong2015").base["model"]["decoder"]
+    assert "model" not in decide(Pairs(["a"], ["b"]), preset="luong2015").base
+    assert decide(Pairs([SENTENCE], ["kurz"]), preset="transformer-tiny").base == {"preset": "transformer-tiny"}
+    larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]["decoder"]
     assert larger == {"size": 256, "embedding_size": 256, "dropout": 0.3}
 
 
 def test_a_joint_preset_stays_joint_for_short_texts() -> None:
-    base = decide(["a"], ["b"], preset="transformer-tiny").base
+    base = decide(Pairs(["a"], ["b"]), preset="transformer-tiny").base
     assert base["tokens"] == {"joint": {"kind": "characters"}}
+
+
+@pytest.mark.parametrize("preset", preset_names(task="classification"))
+def test_a_preset_for_labels_keeps_all_it_says_but_for_little_data_its_length(preset: str) -> None:
+    base = decide(Pairs(["a b", "c"], ["x", "y"]), preset=preset).base
+    assert (base["preset"], base["train"]["updates"], len(base)) == (preset, 100, 2)
+    many = 400_000
+    assert decide(Pairs(["a b " * 50] * many, ["x"] * many), preset=preset).base == {"preset": preset}
+
+
+def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
+    sources = [f"text number {number}" for number in range(40)]
+    assert decide(Pairs(sources, ["good", "bad"] * 20)).base["preset"] == "bigru-attention"
+    assert decide(Pairs([s + " and more" * 40 for s in sources], ["good", "bad"] * 20)).base["preset"] == "han2016"
+    assert decide(Pairs(sources, ["good", "bad"] * 20), task="transduction").base["preset"] == "bahdanau2015"

@@ -24,7 +24,9 @@ def check_parts(loaded: Loaded) -> None:
     config = loaded.config
     with loaded.naming_places():
         part("encoder", config.model.encoder, path=("model", "encoder"))
-        part("decoder", config.model.decoder, path=("model", "decoder"))
+        for group in ("decoder", "pool"):
+            if getattr(config.model, group) is not None:
+                part(group, getattr(config.model, group), path=("model", group))
         part("search", config.search, path=("search",))
         part("schedule", config.train.schedule, path=("train", "schedule"))
         for side in ("source", "target", "joint"):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from seq2see.data.batch import collate, group_by_length, measure_padding, pad, plan_batches
-from seq2see.data.store import Store, pack
+from seq2see.data.batch import collate, group_by_length, measure_padding, plan_batches
+from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import pack, pad
+from seq2see.data.store import Store
 from seq2see.data.tokenise import END, PAD, START
 
 Lengths = tuple[np.ndarray, np.ndarray]
@@ -79,7 +81,7 @@ def test_padding_is_the_share_of_empty_places() -> None:
 
 def test_prediction_takes_the_longest_first_and_every_row_once() -> None:
     sequences = pack([[5] * length for length in (3, 1, 7, 7, 2, 30)])
-    plan = group_by_length(sequences, budget=14)
+    plan = group_by_length(sequences.lengths, budget=14)
     assert [rows.tolist() for rows in plan][:2] == [[5], [2, 3]]
     assert sorted(np.concatenate(plan).tolist()) == list(range(6))
 
@@ -103,3 +105,10 @@ def test_rows_are_padded_at_the_end() -> None:
     padded, mask = pad([[4, 5], [6]])
     assert padded.tolist() == [[4, 5], [6, PAD]]
     assert mask.tolist() == [[True, True], [True, False]]
+
+
+def test_a_source_with_several_targets_is_grouped_where_it_stands_first() -> None:
+    pairs = Pairs(["a", "b", "a"], ["one", "two", "three"], [1, 2, 3]).group()
+    assert (pairs.source, pairs.target, pairs.lines) == (["a", "b"], ["one", "two"], [1, 2])
+    assert pairs.references == [["one", "three"], ["two"]]
+    assert pairs.take([1]).references == [["two"]]

@@ -11,6 +11,7 @@ import pytest
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin, Pairs
 from seq2see.data.readers import decode, read_bytes, read_pairs, split_lines
+from seq2see.data.sentences import split_sentences
 
 
 def read(
@@ -97,7 +98,7 @@ def test_a_missing_file_a_folder_and_an_impossible_path_are_told_apart(tmp_path:
     for path, expected in [
         (tmp_path / "missing.tsv", "there is no such file; check the path."),
         (tmp_path / "missing", "there is no such file; check the path."),
-        (tmp_path, "this is a folder; give a file."),
+        (tmp_path, "this folder holds no data: neither train.jsonl"),
         (put(tmp_path / "x.tsv", "a") / "y.tsv", "the file cannot be read: Not a directory; check"),
         (tmp_path / ("x" * 300 + ".tsv"), "the file cannot be read: File name too long; check"),
         (tmp_path / "a\0b.tsv", "the file cannot be read: embedded null byte; check"),
@@ -217,8 +218,8 @@ def test_fields_of_json_are_found(tmp_path: Path, record: Any, fields: Any) -> N
     ("line", "expected"),
     [
         ('{"source": "a", "target": null}', "the field 'target' must be a text; got null; put it in quotes"),
-        ('{"source": "a", "target": 3}', "the field 'target' must be a text; got 3;"),
-        ('{"source": ["a"], "target": "b"}', "the field 'source' must be a text; got [\"a\"];"),
+        ('{"source": "a", "target": 3.5}', "the field 'target' must be a text; got 3.5;"),
+        ('{"source": ["a", 1], "target": "b"}', "the field 'source' must be a text; got [\"a\", 1];"),
         ('{"source": NaN, "target": "b"}', "the field 'source' must be a text; got NaN;"),
         ('{"source": "a"}', "there must be a field 'target'; got 'source';"),
         ('["a", "b"]', "each line must be a JSON object; got"),
@@ -281,3 +282,10 @@ def test_findings_and_origins_read_as_sentences() -> None:
     assert str(finding) == "x.tsv, line 3: a blank line (2 times); it is skipped."
     assert str(Finding("error", "it broke", "mend it")) == "it broke; mend it."
     assert str(Origin(Path("a.en"), Path("a.de"))) == "a.en and a.de"
+
+
+def test_a_list_of_sentences_and_a_number_as_label_are_read(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path, '{"text": ["Mr. A. B.", "no"], "label": 1}\n{"text": "x", "label": true}\n', "x.jsonl")
+    assert [target for _, _, target in rows] == ["1", "true"]
+    text = rows[0][1]
+    assert [text[start:end] for start, end in split_sentences(text)] == ["Mr. A. B.", "no"]

@@ -47,3 +47,10 @@ def test_tiny_data_leaves_something_on_each_side(count: int, held_out: float) ->
 def test_one_source_cannot_be_split(sources: list[str]) -> None:
     with pytest.raises(DataError, match=r"at least two different sources.* got 1; add pairs"):
         split_pairs(make_pairs(sources), held_out=0.1, seed=1)
+
+
+def test_pictures_may_be_moved() -> None:
+    here, there = (make_pairs([f"/{place}/images/{n}.jpg" for n in range(50)]) for place in ("home/me", "mnt"))
+    held = [split_pairs(pairs, held_out=0.3, seed=1)[1].lines for pairs in (here, there)]
+    assert held[0] == held[1]
+    assert 5 < len(held[0]) < 25

@@ -9,7 +9,8 @@ import pytest
 
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Pairs
-from seq2see.data.store import Store, cache_folder, pack, prepare
+from seq2see.data.sequences import pack
+from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.data.tokenise import END, Characters, Tokenizer
 
 PAIRS = Pairs(["ab", "b", "abab"], ["b", "bb", "a"], [1, 2, 3])

@@ -35,7 +35,7 @@ def build(*, decoder: dict[str, Any]) -> Seq2Seq:
     torch.manual_seed(1)
     half = {"kind": "conv", "size": 4, "embedding_size": 3, "layers": 2}
     halves = {"encoder": part("encoder", half), "decoder": part("decoder", {**half, **decoder})}
-    model = build_seq2seq(**halves, source_vocabulary=7, target_vocabulary=11).double()
+    model = build_seq2seq(**halves, source_sizes={"vocabulary": 7}, target_vocabulary=11).double()
     with torch.no_grad():  # zeros and equal lengths would hide mistakes
         for parameter in model.parameters():
             parameter += 0.3 * torch.randn_like(parameter)

@@ -106,7 +106,7 @@ def build(reader: Any, start: str, *, cell: str = "gru", directions: str = "both
             "decoder",
             {"kind": "rnn", "cell": cell, "size": 5, "embedding_size": 2, "reader": reader, "start": start},
         ),
-        source_vocabulary=7,
+        source_sizes={"vocabulary": 7},
         target_vocabulary=11,
     )
     return model.eval()
@@ -214,7 +214,7 @@ def test_sutskever_hands_the_final_state_of_the_reversed_source_over() -> None:
     model = build_seq2seq(
         encoder=part("encoder", {"kind": "rnn", "directions": "backward", **cells}),
         decoder=part("decoder", {"kind": "rnn", "reader": "nothing", "start": "carry", **cells}),
-        source_vocabulary=7,
+        source_sizes={"vocabulary": 7},
         target_vocabulary=11,
     )
     _, state = model.decoder.begin(model.encoder(SOURCE, MASK))
@@ -242,7 +242,7 @@ def test_gnmt_is_its_equations() -> None:
         decoder=part(
             "decoder", {"kind": "rnn", "reader": {"kind": "bottom", "score": "additive"}, "start": "zeros", **deep}
         ),
-        source_vocabulary=7,
+        source_sizes={"vocabulary": 7},
         target_vocabulary=11,
     ).eval()
     target = torch.tensor([[1, 8, 5]])

@@ -21,7 +21,7 @@ def build(share: list[str], encoder: Any = None, decoder: Any = None) -> Seq2Seq
     return build_seq2seq(
         encoder=part("encoder", encoder or {**LSTM, "directions": "forward"}),
         decoder=part("decoder", decoder or PLAIN),
-        source_vocabulary=11,
+        source_sizes={"vocabulary": 11},
         target_vocabulary=11,
         share=share,
     )

@@ -11,8 +11,8 @@ from torch import nn
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import names, part
 from seq2see.core.trace import tracing
-from seq2see.models.decoders.transformer import BLOCK
 from seq2see.models.seq2seq import build_seq2seq
+from seq2see.nn.cache import BLOCK
 from seq2see.nn.multihead import MultiHead
 from seq2see.nn.position import Sinusoidal
 from seq2see.testing import check_decoder, check_encoder
@@ -86,13 +86,17 @@ def tiny(**options: Any) -> Any:
     torch.manual_seed(5)
     return (
         build_seq2seq(
-            encoder=part("encoder", spec), decoder=part("decoder", spec), source_vocabulary=9, target_vocabulary=9
+            encoder=part("encoder", spec),
+            decoder=part("decoder", spec),
+            source_sizes={"vocabulary": 9},
+            target_vocabulary=9,
         )
         .double()
         .eval()
     )
 
 
+@torch.inference_mode()
 def test_cache_grows_over_blocks_and_equals_no_cache() -> None:
     model = tiny()
     tokens = torch.randint(0, 9, (3, 2 * BLOCK + 3))
@@ -104,6 +108,7 @@ def test_cache_grows_over_blocks_and_equals_no_cache() -> None:
         torch.testing.assert_close(logits, expected[:, number])
 
 
+@torch.inference_mode()
 def test_a_state_can_be_continued_twice() -> None:
     model = tiny()
     memory = model.encoder(torch.randint(0, 9, (1, 4)), torch.ones(1, 4, dtype=torch.bool))

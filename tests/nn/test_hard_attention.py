@@ -14,6 +14,7 @@ from seq2see.nn.loss import output_cross_entropy
 from seq2see.nn.normalise import Hard, Softmax
 
 ODDS = torch.tensor([1.0, 3.0, 4.0, 2.0])  # a mask forbids the last one
+TWO = torch.ones(1, 2, dtype=torch.bool)  # one target of two tokens
 MASK = torch.tensor([True, True, True, False]).view(1, 1, 1, 4)
 
 
@@ -84,24 +85,24 @@ def test_logprob_and_entropy_by_hand() -> None:
 def test_reward_and_baseline_by_hand() -> None:
     hard = Hard(reward=2.0, entropy=0.5, decay=0.9)
     logprob, entropy = torch.tensor([[-1.0], [-2.0]]), torch.tensor([[0.25], [0.75]])
-    first = hard.reinforce(logprob, entropy, torch.tensor([-1.0, -3.0]))
+    first = hard.reinforce(logprob, entropy, torch.tensor([-1.0, -3.0]), TWO)
     assert first.item() == pytest.approx(-2 * (-1 * -1 + -3 * -2) - 0.5)  # nothing was seen before: against 0
-    second = hard.reinforce(logprob, entropy, torch.tensor([-1.0, -3.0]))
+    second = hard.reinforce(logprob, entropy, torch.tensor([-1.0, -3.0]), TWO)
     assert second.item() == pytest.approx(-2 * (1 * -1 + -1 * -2) - 0.5)  # against the mean reward, -2
-    hard.reinforce(logprob, entropy, torch.tensor([-4.0, -4.0]))
+    hard.reinforce(logprob, entropy, torch.tensor([-4.0, -4.0]), TWO)
     assert (hard.total / hard.weight).item() == pytest.approx((0.81 * -2 + 0.9 * -2 + -4) / 2.71)
 
 
 def test_a_reward_that_is_no_number_is_forgotten() -> None:
     hard = Hard()
-    hard.reinforce(torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([float("nan")]))
+    hard.reinforce(torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([float("nan")]), TWO[:, :1])
     assert hard.state_dict() == {"total": torch.tensor(0.0), "weight": torch.tensor(0.0)}
 
 
 class Listener:
     """A chooser that keeps what it is told."""
 
-    def reinforce(self, logprob: Tensor, entropy: Tensor, reward: Tensor) -> Tensor:
+    def reinforce(self, logprob: Tensor, entropy: Tensor, reward: Tensor, mask: Tensor) -> Tensor:
         self.told = (logprob.tolist(), entropy.tolist(), reward.tolist())
         return reward.sum()
 
@@ -158,3 +159,42 @@ def test_the_gradient_is_unbiased() -> None:
     assert error.max() < 0.01
     assert ((drawn.mean(dim=0) - exact[0]).abs() < 4.5 * error).all()
     torch.testing.assert_close(drawn_output / rows, exact_output, rtol=0.0, atol=0.02)
+
+
+def test_credit_for_the_rest_by_hand() -> None:
+    hard = Hard(reward=2.0, entropy=0.0, credit="rest")
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    logprob = torch.tensor([[-1.0], [-2.0], [-3.0], [-4.0], [-5.0]])
+    loss = hard.reinforce(logprob, torch.zeros(5, 1), torch.tensor([-1.0, -3.0, -1.0, -2.0, -4.0]), mask)
+    rests = [-4, -3, -7, -6, -4]  # nothing was seen before: against 0
+    assert loss.item() == pytest.approx(-2 * sum(r * p for r, p in zip(rests, [-1, -2, -3, -4, -5], strict=True)))
+
+
+def test_the_gradient_is_unbiased_where_a_choice_changes_later_tokens() -> None:
+    """Two tokens: the position of the first one is remembered, so that it changes the likelihood of both."""
+    torch.manual_seed(1)
+    rows = 60_000
+    scores = torch.randn(2, 1, 1, 3, dtype=torch.double, requires_grad=True)  # one for each step
+    values, output = torch.randn(3, 2, dtype=torch.double), torch.randn(4, 4, dtype=torch.double)
+    targets, empty = torch.tensor([2, 1]), torch.zeros(2, dtype=torch.double)
+    p = scores.softmax(dim=-1)[:, 0, 0]
+    expected = torch.zeros(())
+    for i, j in product(range(3), repeat=2):
+        seen = torch.stack([torch.cat([values[i], empty]), torch.cat([values[j], values[i]])])
+        expected = expected + p[0, i] * p[1, j] * F.cross_entropy(seen @ output.T, targets, reduction="sum")
+    (exact,) = torch.autograd.grad(expected, scores)
+
+    hard = Hard(soft_share=0.0, entropy=0.0, credit="rest").double()
+    hard.total, hard.weight = torch.tensor(-0.7), torch.tensor(1.0)  # any baseline will do
+    copies = scores.detach().repeat(1, rows, 1, 1).unsqueeze(2).requires_grad_()
+    with choosing() as choices:
+        first, second = (hard(each, MASK[..., :3], torch.zeros(rows, 1, 1, 1).double())[:, 0, 0] for each in copies)
+    before, after = first @ values, second @ values
+    seen = torch.stack([torch.cat([before, empty.expand(rows, 2)], 1), torch.cat([after, before], 1)], dim=1)
+    nll = F.cross_entropy((seen @ output.T).flatten(0, 1), targets.repeat(rows), reduction="none")
+    loss = nll.sum() + choices.loss(-nll, torch.ones(rows, 2, dtype=torch.bool))
+    (drawn,) = torch.autograd.grad(loss, copies)
+    drawn = drawn.flatten(2)
+    error = drawn.std(dim=1) / rows**0.5
+    assert error.max() < 0.02
+    assert ((drawn.mean(dim=1) - exact.flatten(1)).abs() < 4.5 * error).all()

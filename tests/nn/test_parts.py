@@ -6,13 +6,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from seq2see.core.registry import Part, names, part
+from seq2see.core.memory import Memory
+from seq2see.core.registry import names, part
 from seq2see.core.trace import tracing
 from seq2see.nn import loss as loss_module
 from seq2see.nn.cell import Cell, read_sequence
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.loss import output_cross_entropy
-from seq2see.nn.pool import Pool
+from seq2see.nn.pool import Attention, Pool
+from seq2see.nn.ragged import list_steps, read_ragged
 
 LENGTHS = torch.tensor([7, 4, 1])
 MASK = torch.arange(7) < LENGTHS.unsqueeze(1)
@@ -57,10 +59,10 @@ def test_reading_padded_rows_equals_packing(kind: str, direction: str) -> None:
 
 def test_pool_is_hans_equation() -> None:
     torch.manual_seed(1)
-    pool = Pool(size=4, score=Part("score", "additive"), normalise=Part("normalise", "softmax"))
+    pool = Attention(size=4)
     states = torch.randn(3, 7, 4)
     with tracing(pool) as trace:
-        pooled = pool(states, MASK)
+        pooled = pool(Memory(states, MASK))
     score = pool.attend.score
     bias = score.key.bias + score.query.weight @ pool.query
     hidden = np.tanh(states[1, :4].numpy() @ score.key.weight.detach().numpy().T + bias.detach().numpy())
@@ -70,9 +72,53 @@ def test_pool_is_hans_equation() -> None:
     np.testing.assert_allclose(pooled[1].detach().numpy(), weights @ states[1, :4].numpy(), rtol=1e-4)
 
 
-def test_pool_of_nothing_is_zero() -> None:
-    pool = Pool(size=4, score=Part("score", "additive"), normalise=Part("normalise", "softmax"))
-    assert (pool(torch.randn(1, 3, 4), torch.zeros(1, 3, dtype=torch.bool)) == 0).all()
+def read(kind: str, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    torch.manual_seed(1)
+    pool: Pool = part("pool", kind)(size=4)
+    return pool(Memory(states, mask, summary=states[:, 0]))
+
+
+@pytest.mark.parametrize("kind", names("pool"))
+def test_pools_read_only_what_is_there(kind: str) -> None:
+    states = torch.randn(3, 7, 4, requires_grad=True)
+    together = read(kind, states, MASK)
+    for row, length in enumerate(LENGTHS.tolist()):
+        alone = read(kind, states[row : row + 1, :length], MASK[row : row + 1, :length])
+        torch.testing.assert_close(together[row], alone[0])
+    together.sum().backward()
+    assert states.grad is not None
+    assert (states.grad[~MASK] == 0).all()
+
+
+@pytest.mark.parametrize("kind", names("pool"))
+def test_pools_of_nothing_are_zero(kind: str) -> None:
+    states = torch.randn(1, 3, 4, requires_grad=True)
+    pooled = read(kind, states, torch.zeros(1, 3, dtype=torch.bool))
+    assert (pooled == 0).all()
+    pooled.sum().backward()
+    assert states.grad is not None
+    assert states.grad.isfinite().all()
+
+
+def test_mean_and_largest_by_hand() -> None:
+    states = torch.tensor([[[1.0, -4, 0, 0], [3.0, -2, 0, 0], [99.0, 99, 99, 99]]])
+    mask = torch.tensor([[True, True, False]])
+    assert read("mean", states, mask).tolist() == [[2, -3, 0, 0]]
+    assert read("max", states, mask).tolist() == [[3, -2, 0, 0]]
+
+
+@pytest.mark.parametrize("kind", names("cell"))
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_reading_ragged_rows_equals_reading_padded_ones(kind: str, direction: str) -> None:
+    cell = build_cell(kind)
+    inputs = torch.randn(4, 7, 5, dtype=torch.double)
+    mask = torch.arange(7) < torch.tensor([4, 7, 0, 1]).unsqueeze(1)
+    steps = list_steps(mask)
+    assert sum(steps.sizes) == mask.sum()  # no position of padding is computed
+    states, last = read_ragged(cell, inputs.flatten(0, 1)[steps.forward], steps, direction)
+    expected, last_expected = read_sequence(cell, inputs, mask, direction)
+    torch.testing.assert_close(states, expected * mask.unsqueeze(2))
+    torch.testing.assert_close(last, last_expected)
 
 
 def test_dropout_keeps_the_mean_and_follows_the_seed() -> None:

@@ -59,13 +59,11 @@ def test_the_share_of_guesses_rises_to_the_last_update(data: Path, tmp_path: Pat
     loss, seen = job.fit.task.loss, []
 
     class Watched:
-        longest_target = job.fit.task.longest_target
-
         def loss(self, *args: Any, guessed: float, **options: Any) -> Any:
             seen.append(guessed)
             return loss(*args, guessed=guessed, **options)
 
-    job.fit.task = Watched()
+    job.fit.learner.task = Watched()
     list(job.fit.run())
     assert seen == pytest.approx([0.2, 0.4, 0.6, 0.8])
 

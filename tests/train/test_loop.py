@@ -148,7 +148,7 @@ def test_accumulation_equals_a_big_batch(data: Path, tmp_path: Path) -> None:
         for each in chosen:
             fit.task.loss(fit.model, collate(fit.store, torch.tensor(each).numpy())).total.backward()
         parts.append([parameter.grad.clone() for parameter in fit.model.parameters()])
-        fit.optimizer.zero_grad()
+        fit.learner.optimizer.zero_grad()
     torch.testing.assert_close(parts[0], parts[1], rtol=1e-4, atol=1e-4)
 
 
@@ -227,8 +227,8 @@ def test_the_gradient_is_clipped(data: Path, tmp_path: Path) -> None:
     def watch(*_: Any) -> None:
         seen["norm"] = torch.nn.utils.get_total_norm([p.grad for p in fit.model.parameters()]).item()
 
-    fit.optimizer.register_step_pre_hook(watch)
-    fit._descend(rate=0.1, tokens=1)
+    fit.learner.optimizer.register_step_pre_hook(watch)
+    fit.learner.descend(rate=0.1, tokens=1)
     assert seen["norm"] == pytest.approx(0.5, rel=1e-3)
 
 
@@ -260,7 +260,7 @@ LARGE = {"gnmt2016", "transformer-base"}  # each has a smaller sister, which is 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", sorted(set(preset_names()) - LARGE))
+@pytest.mark.parametrize("preset", sorted(set(preset_names(task="transduction")) - LARGE))
 def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, preset: str) -> None:
     largest = {"size": 48, "embedding_size": 32, "inner_size": 96, "layers": 3, "heads": 4, "dropout": 0.0}
     written = read_preset(preset)[0]

@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, train
+from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
 from seq2see.core.errors import Seq2SeeError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ for command in (quickstart.quickstart, train.train, predict.predict, evaluate.ev
     app.command()(command)
 app.command()(compare.compare)
 app.command()(align.align)
+app.command()(serve.serve)
 app.command()(doctor.doctor)
 app.command()(presets.presets)
 

@@ -10,6 +10,7 @@ import typer
 from seq2see.cli.align import GoldOption
 from seq2see.cli.counting import counting
 from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.decoding import WorkersOption
 from seq2see.cli.evaluate import read_as_trained
 from seq2see.core.errors import Seq2SeeError
 
@@ -38,6 +39,7 @@ def compare(
     plot: Annotated[Path | None, typer.Option(help="Draw scores by source length (.png or .svg).")] = None,
     by: Annotated[Score, typer.Option(help="The score to draw and to list by length.")] = Score.bleu,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
     examples: Annotated[int, typer.Option(min=0, help="Sentences whose attention the page shows.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -67,7 +69,16 @@ def compare(
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
     pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
     show_findings(findings)
-    found = compare_runs(loaded, pairs, origin, beam=beam, bleu_tokenizer=bleu_tokenizer, gold=gold, watch=counting)
+    found = compare_runs(
+        loaded,
+        pairs,
+        origin,
+        beam=beam,
+        bleu_tokenizer=bleu_tokenizer,
+        gold=gold,
+        workers=workers,
+        watch=counting,
+    )
     sheet = make_sheet(found, examples=examples if out is not None else 0)
     if plot is not None:
         save_lengths(found.lengths, plot, metric=by.value)

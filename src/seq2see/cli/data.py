@@ -1,5 +1,6 @@
 """What the commands share about data files on the command line."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,16 @@ def name_origin(data: Path | None, source: Path | None, target: Path | None, fie
     if data is None and source is not None and target is not None:
         return Origin(source.absolute(), target.absolute())
     raise DataError("give one data file, or both --source FILE and --target FILE.")
+
+
+def name_parts(data: Path | None) -> Mapping[str, Path | None]:
+    """The splits of a data folder, the training data first; anything else is training data as a whole."""
+    from seq2see.data.folders import find_splits
+
+    parts = find_splits(data) if data is not None and data.is_dir() else {"train": data}
+    if "train" not in parts:
+        raise DataError(f"the folder must hold training data; got only {' and '.join(parts)}.", file=data)
+    return parts
 
 
 def name_fields(fields: str | None) -> tuple[str, str] | None:

@@ -54,7 +54,8 @@ DictionaryOption = Annotated[
     typer.Option(help="For --replace-unknown: a source word, a tab and its target word on each line."),
 ]
 WorkersOption = Annotated[
-    int, typer.Option(min=1, help="Processes of one thread each that share the work; for large inputs, one a core.")
+    int,
+    typer.Option(min=0, help="Processes of one thread each that share the work; 0: one a core for large inputs."),
 ]
 
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, name_parts, show_findings
 
 
 def doctor(
-    data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file, or a config .yaml.")] = None,
+    data: Annotated[Path | None, typer.Argument(help="A data file or folder, or a config .yaml.")] = None,
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
@@ -17,11 +17,15 @@ def doctor(
 ) -> None:
     """Find what will hurt a training: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
 
+    Of pictures also those that are missing or cannot be opened.
+
     \b
-    Example:
+    Examples:
       seq2see doctor pairs.tsv --test test.tsv
+      seq2see doctor captions.jsonl
     """
     from seq2see.data.doctor import examine
+    from seq2see.data.gallery import describe_pairs
 
     if data is not None and data.suffix in (".yaml", ".yml"):
         from seq2see.config.load import load_config
@@ -29,12 +33,12 @@ def doctor(
 
         splits = origins(load_config(file=data).config)
     else:
-        splits = {"train": name_origin(data, source, target, fields)}
+        splits = {name: name_origin(part, source, target, fields) for name, part in name_parts(data).items()}
         splits |= {"test": name_origin(test, None, None, fields)} if test else {}
     diagnosis = examine(splits)
     show_findings(list(diagnosis.findings), most=1000)
     for name, pairs in diagnosis.splits.items():
-        typer.echo(f"{name}: {len(pairs):,} usable pairs in {splits[name]}")
+        typer.echo(f"{name}: {describe_pairs(pairs)}, in {splits[name]}")
     if diagnosis.errors:
         raise typer.Exit(2)
     if not diagnosis.findings:

@@ -47,7 +47,7 @@ def evaluate(
     others: WithOption = None,
     replace_unknown: ReplaceUnknownOption = False,
     dictionary: DictionaryOption = None,
-    workers: WorkersOption = 1,
+    workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
@@ -59,14 +59,19 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
+    from seq2see.metrics.meteor import explain_absence
     from seq2see.metrics.text import make_bleu
     from seq2see.review import review
-    from seq2see.workers import hire
+    from seq2see.workers import choose_workers, hire
 
     origin = name_origin(data, source, target, fields)
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
+    pairs = loaded.task.examine(pairs)
+    absence = explain_absence() if pairs.more else None
+    if absence:
+        typer.echo(f"note: {absence}", err=True)
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
     wishes = Wishes(
         beam=beam,
@@ -80,8 +85,9 @@ def evaluate(
         replace_unknown=replace_unknown,
         dictionary=dictionary,
     )
-    with hire(loaded, workers) as shared:
-        predictions = shared.predict(list(pairs.source), **wishes.apply(loaded))
+    how = wishes.apply(loaded)
+    with hire(loaded, workers or choose_workers(loaded, len(pairs), how["search"])) as shared:
+        predictions = shared.predict(list(pairs.source), **how)
     result = review(loaded, pairs, name=str(origin), predictions=predictions, bleu_tokenizer=bleu_tokenizer)
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}

@@ -26,6 +26,8 @@ from seq2see.cli.decoding import (
     WorkersOption,
     read_prefixes,
 )
+from seq2see.cli.inputs import read_inputs
+from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
@@ -42,7 +44,12 @@ class Format(StrEnum):
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Texts, one a line (- or nothing: standard input); or pictures, or their folders."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
     beam: BeamOption = None,
     n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
@@ -61,33 +68,31 @@ def predict(
     others: WithOption = None,
     replace_unknown: ReplaceUnknownOption = False,
     dictionary: DictionaryOption = None,
-    workers: WorkersOption = 1,
+    workers: WorkersOption = 0,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Predict every line of a file: as many lines out as in, in the same order.
+    """Predict every line of a file, or every picture: as many lines out as in, in the same order.
 
     \b
     Examples:
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
-      seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 --workers 2 -o news.de
+      seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
+      seq2see predict runs/captions dog.jpg holidays/
     """
-    from seq2see.data.readers import decode, read_bytes, split_lines
-
-    name = "standard input" if str(file) == "-" else str(file)
-    if str(file) == "-" and sys.stdin.isatty():
-        typer.echo("type one input a line, and Ctrl-D when done", err=True)
-    data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
-    lines = split_lines(decode(data, name))
-    prefixes = read_prefixes(prefix, prefix_file, len(lines))
+    for file in files or []:
+        if str(file) != "-" and not file.exists():
+            raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
-    from seq2see.workers import hire
+    from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
+    lines = read_inputs(loaded, files or [])
+    prefixes = read_prefixes(prefix, prefix_file, len(lines))
     wishes = Wishes(
         beam=beam,
         n_best=n_best,
@@ -102,8 +107,9 @@ def predict(
         dictionary=dictionary,
     )
     form = Format.jsonl if attention else form
-    with hire(loaded, workers) as shared:
-        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, wishes), alignments)
+    how = wishes.apply(loaded)
+    with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
+        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
         save((write(prediction, form, attention) for prediction in predictions), out)
 
 
@@ -118,12 +124,11 @@ def save(lines: Iterator[str], out: Path | None) -> None:
     write_atomic(out, "".join(line + "\n" for line in lines))
 
 
-def predict_lines(run: "Run", lines: list[str], prefixes: list[str], wishes: Wishes) -> Iterator["Prediction"]:
+def predict_lines(run: "Run", lines: list[str], prefixes: list[str], how: dict[str, Any]) -> Iterator["Prediction"]:
     """Predictions in order, a chunk at a time, with a bar if somebody watches."""
     from rich.console import Console
     from rich.progress import Progress
 
-    how = wishes.apply(run)
     console = Console(stderr=True)
     with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
         task = bar.add_task("predicting", total=len(lines))
@@ -150,9 +155,12 @@ def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
         "finished": prediction.finished,
         "tokens": [asdict(token) for token in prediction.tokens],
     }
+    if prediction.probabilities is not None:
+        row["probabilities"] = dict(prediction.probabilities)
     if prediction.alternatives:
         row["alternatives"] = [describe(other, attention) for other in prediction.alternatives]
     if attention:
         trace = prediction.attention.to_dict() if prediction.ids else None
-        row["attention"] = trace and {key: trace[key] for key in ("source_tokens", "target_tokens", "maps")}
+        shown = ("source_tokens", "target_tokens", "maps", "sentences")
+        row["attention"] = trace and {key: trace[key] for key in shown if key in trace}
     return row

@@ -6,14 +6,16 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data import SourceOption, TargetOption, name_origin
+from seq2see.cli.data import SourceOption, TargetOption, name_origin, name_parts
 from seq2see.core.errors import ConfigError
 
 
 def train(
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[SOURCE] [KEY=VALUE]...", help="A data file or a config .yaml, then settings."),
+        typer.Argument(
+            metavar="[SOURCE] [KEY=VALUE]...", help="A data file or folder, or a config .yaml, then settings."
+        ),
     ] = None,
     source: SourceOption = None,
     target: TargetOption = None,
@@ -45,6 +47,8 @@ def train(
         settings = [*(f"data.{name}={json.dumps(path)}" for name, path in extra.items()), *settings]
         run_training(load_config(file=main, settings=settings), folder, near=main.absolute().parent)
         return
-    origin = name_origin(main, source, target)
+    parts = name_parts(main)
+    extra = {**{name: str(part.absolute()) for name, part in parts.items() if part and name != "train"}, **extra}
+    origin = name_origin(parts["train"], source, target)
     loaded, remarks = decide_config(origin, extra, settings, folder)
     run_training(loaded, folder, near=origin.file.parent, remarks=remarks)

@@ -3,11 +3,10 @@
 import shlex
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -21,16 +20,19 @@ from seq2see.config.origins import origins
 from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
 from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
-from seq2see.review import Review, review, show_attention, write_pictures, write_report
+from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
+from seq2see.search.choose import choose_search
 from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, choose_threads, holds_run, open_folder, prepare_job
+from seq2see.train.job import Job, holds_run, open_folder, prepare_job
 from seq2see.train.loop import Finished
 from seq2see.train.pretrained import inherit_tokens, read_pretrained
+from seq2see.workers import choose_workers, hire
 
 console = Console(stderr=True, highlight=False, markup=False)
 
@@ -43,7 +45,7 @@ def decide_config(
     names = early.get("data.fields")
     fields = (str(names[0]), str(names[1])) if isinstance(names, list) and len(names) == 2 else None
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
-    decision = decide(pairs.source, pairs.target, preset=early.get("preset"))
+    decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
     init = read_init(early)
     if init != Init():
@@ -105,9 +107,9 @@ def run_training(
         open_folder(job, write_config(config, heading=heading, remarks=remarks))
     if not again:
         show_findings([finding for finding in diagnosis.findings if finding.level != "note"])
-    torch.set_num_threads(choose_threads(config, job.fit.model))
-    describe(job, remarks or {}, again=again)
-    finished = train_visibly(job)
+    with closing(job.fit):
+        describe(job, remarks or {}, again=again)
+        finished = train_visibly(job)
     if not finished.complete:
         console.print(f"Stopped at update {finished.update:,}; everything is saved in {out}.")
         console.print("Run the same command again to go on.")
@@ -123,11 +125,12 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
         console.print(f"decided: {remark}")
     where = "given" if config.data.valid else f"held out, {config.data.held_out:.0%}"
     console.print(f"data: {len(job.train):,} pairs to learn from, {len(job.valid):,} to check on ({where})")
+    for remark in getattr(fit.store.source, "remarks", ()):
+        console.print(f"data: {remark}")
     if fit.store.left_out:
         console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
-    sizes = f"{len(fit.task.source):,} source and {len(fit.task.target):,} target tokens"
-    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {sizes}")
+    console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {fit.task.describe()}")
     for sentence in job.taken:
         console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
@@ -137,7 +140,8 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
             f"{config.train.updates:,} updates; shorten its warmup or raise the rate"
         )
     if not again:
-        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates on this machine")
+        where = f"in {fit.team.workers} processes on this machine" if fit.team.workers > 1 else "on this machine"
+        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates {where}")
 
 
 def train_visibly(job: Job) -> Finished:
@@ -169,16 +173,22 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     """Score the run on data it has not seen, show examples, write the report, and say what to do next."""
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
-    result = review(run, pairs, name=name)
+    with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
+        predictions = shared.predict(list(pairs.source))
+    result = review(run, pairs, name=name, predictions=predictions)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)
     report = write_report(run, result)
     pictures = write_pictures(run, result.predictions[:4])
+    reliability = write_reliability(run, result)
     console.print(f"\nreport:   {report}")
     if pictures:
         console.print(f"pictures: {pictures[0].parent}")
-    source, run_folder = shlex.quote(result.predictions[0].source), shlex.quote(str(out))
+    if reliability is not None:
+        console.print(f"how far its probabilities can be trusted: {reliability}")
+    shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
+    source, run_folder = shlex.quote(shown), shlex.quote(str(out))
     console.print(f"try it:   echo {source} | seq2see predict {run_folder}")
     if pictures:
         console.print(f"look:     seq2see inspect {run_folder} {source}")
@@ -188,7 +198,7 @@ def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
     for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
         right = "right" if is_match(prediction.text, reference) else f"should be {reference}"
-        console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})")
+        console.print(f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})")
         trace = show_attention(prediction)
         if trace is not None:
             console.print(render_terminal(trace, width=console.width))

@@ -5,6 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.pairs import Pairs
+from seq2see.data.pictures import measure_picture
+
+TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
+SMALL_PICTURES, LARGE_PICTURES = "small-cnn", "frozen-cnn"
+LONG = 60  # words; a text with more has sentences to attend to
+LONGEST = 3_000  # words of a document that are counted
+PHOTOGRAPH = 96  # pixels a side
 
 SHORT = 64  # characters; fields such as dates, names and codes are below, sentences above
 
@@ -17,19 +26,80 @@ class Decision:
     remarks: dict[str, str]
 
 
-def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None = None) -> Decision:
+def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) -> Decision:
+    """Choose for these pairs what a preset leaves open; without a preset, one that suits them.
+
+    Pictures and labels get a preset that is made for them, which says all but how long to train on little data.
+    """
+    asked = preset is not None
+    preset = preset or _choose_preset(pairs, task)
+    written, _ = read_preset(preset)
+    if _is_for_texts(written):
+        return _decide_texts(pairs.source, pairs.target, preset, asked=asked)
+    updates, epochs = _limit_updates(pairs, written)
+    why = f"all as in preset {preset}" if asked else f"preset {preset}, for {_say_kind(pairs, written)}"
+    if updates >= written["train"]["updates"]:
+        return Decision({"preset": preset}, {"preset": why})
+    short = {"updates": updates, "evaluate_every": max(updates // 15, 10)}
+    remark = f"{updates:,} updates: {epochs:.0f} times through so little data are enough"
+    return Decision({"preset": preset, "train": short}, {"preset": why, "train": remark})
+
+
+def _choose_preset(pairs: Pairs, task: str | None) -> str:
+    """The architecture that suits these pairs."""
+    labels = task == "classification" or (task is None and guess_labels(pairs))
+    if guess_kind(pairs) == "pictures":
+        return (SMALL_PICTURES if _are_small(pairs.source) else LARGE_PICTURES) if labels else CAPTIONS
+    if not labels:
+        return TEXTS
+    words = [len(text.split()) for text in pairs.source]
+    return DOCUMENTS if _percentile(words, 0.5) > LONG else LABELS
+
+
+def _is_for_texts(written: Mapping[str, Any]) -> bool:
+    """Whether a preset reads texts and writes texts."""
+    spec = written["tokens"].get("source")
+    kind = spec["kind"] if isinstance(spec, Mapping) else spec
+    return written.get("task", "transduction") == "transduction" and kind not in ("pictures", "documents")
+
+
+def _limit_updates(pairs: Pairs, written: Mapping[str, Any]) -> tuple[int, float]:
+    """Updates that go through the data as often as is useful, and how often that is."""
+    batch = written["train"]["batch_tokens"]
+    labels = written.get("task") == "classification"
+    texts = pairs.target if not labels else pairs.source if guess_kind(pairs) == "text" else [""] * len(pairs)
+    tokens = sum(min(len(text.split()), LONGEST) + 1 for text in texts)
+    epochs = 60.0 if len(pairs) < 1_000 else 30.0
+    return max(int(epochs * tokens / batch), 100), epochs
+
+
+def _are_small(sources: Sequence[str]) -> bool:
+    """Whether pictures are so small that a network for photographs has nothing to hold on to."""
+    some = sources[:: max(len(sources) // 20, 1)]
+    return _percentile([min(measure_picture(source)) for source in some], 0.5) < PHOTOGRAPH
+
+
+def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
+    sources = "pictures" if guess_kind(pairs) == "pictures" else "texts"
+    count = len(set(pairs.target))
+    return f"{sources} with {f'{count} labels' if written.get('task') == 'classification' else 'captions'}"
+
+
+def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, asked: bool) -> Decision:
     """Choose for these texts what a preset leaves open.
 
-    A preset for sentences keeps all it says when it meets sentences, one for short fields its size when it was asked
-    for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from the texts.
+    A preset for words keeps all it says; one for sentences when it meets sentences, and one for short fields its size
+    when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from
+    the texts.
     """
-    asked, preset = preset is not None, preset or "bahdanau2015"
     written, _ = read_preset(preset)
     pairs = len(source)
     longest = _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95)
     sentences, made_for_sentences = longest > SHORT, _is_for_sentences(written)
     base: dict[str, Any] = {"preset": preset}
     remarks = {}
+    if all(_name(spec) == "words" for spec in written["tokens"].values()):
+        return Decision(base, {"preset": f"all as in preset {preset}, which is made for words"})
     if sentences and made_for_sentences:
         return Decision(base, {"preset": f"all as in preset {preset}, which is made for sentences"})
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
@@ -52,10 +122,12 @@ def decide(source: Sequence[str], target: Sequence[str], *, preset: str | None =
 
 
 def _is_for_sentences(written: Mapping[str, Any]) -> bool:
-    specs = written["tokens"].values()
-    return not all(
-        spec == "characters" or (isinstance(spec, Mapping) and spec["kind"] == "characters") for spec in specs
-    )
+    return not all(_name(spec) == "characters" for spec in written["tokens"].values())
+
+
+def _name(spec: Any) -> Any:
+    """The kind of a part, whichever way it is written."""
+    return spec["kind"] if isinstance(spec, Mapping) else spec
 
 
 def _fit(half: Mapping[str, Any], size: int, more: Mapping[str, Any]) -> dict[str, Any]:

@@ -89,10 +89,11 @@ def read_preset(name: str) -> Layer:
     return parse_yaml(preset_text(name), f"preset {name}")
 
 
-def preset_names() -> list[str]:
-    """The presets we ship."""
+def preset_names(*, task: str | None = None) -> list[str]:
+    """The presets we ship, all or those of one task."""
     folder = resources.files("seq2see.presets")
-    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    names = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return [name for name in names if task is None or read_preset(name)[0].get("task", "transduction") == task]
 
 
 def preset_text(name: str) -> str:

@@ -1,7 +1,7 @@
 """The configuration of a run; field descriptions become the comments of a written config.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -55,6 +55,9 @@ class ParallelFiles(Section):
     target: str = Field(description="its target on the same line")
 
 
+TextMetric = Literal["exact_match", "bleu", "bleu_tokenised", "chrf", "cer"]
+LabelMetric = Literal["accuracy", "macro_f1", "micro_f1"]
+CaptionMetric = Literal["bleu_4", "cider_d"]
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
 
@@ -68,7 +71,9 @@ Split = Annotated[Annotated[str, Tag(BRANCHES[0])] | Annotated[ParallelFiles, Ta
 class Data(Section):
     """What to learn from."""
 
-    train: Split = Field(description="a .tsv, .csv or .jsonl file, or {source: FILE, target: FILE}")
+    train: Split = Field(
+        description="a .tsv, .csv or .jsonl file, a folder of classes, or {source: FILE, target: FILE}"
+    )
     valid: Split | None = Field(
         default=None, description="to choose the best weights by; if not given, held out of train"
     )
@@ -85,14 +90,16 @@ class Data(Section):
 class Tokens(Section):
     """How text is cut: source and target each with a vocabulary of its own, or joint for both."""
 
-    source: PartSpec | None = Field(default=None, description="characters, words, bpe or unigram")
-    target: PartSpec | None = None
+    source: PartSpec | None = Field(
+        default=None, description="characters, words, bpe or unigram; pictures or documents"
+    )
+    target: PartSpec | None = Field(default=None, description="how a text is written; or labels")
     joint: PartSpec | None = Field(default=None, description="one vocabulary for both sides")
 
     @model_validator(mode="after")
     def _either(self) -> "Tokens":
         given = (self.source is not None, self.target is not None, self.joint is not None)
-        if given not in ((True, True, False), (False, False, True)):
+        if given not in ((True, True, False), (False, False, True), (True, False, False)):
             raise ValueError("must have either source and target, or joint")
         return self
 
@@ -101,7 +108,8 @@ class Model(Section):
     """What learns."""
 
     encoder: PartSpec
-    decoder: PartSpec
+    decoder: PartSpec | None = Field(default=None, description="what writes a text")
+    pool: PartSpec | None = Field(default=None, description="what reads the encoded source once, to choose a label")
     share: list[Literal["embeddings", "output", "layers"]] | None = Field(
         default=None, description="what encoder and decoder have in common: embeddings, output, layers"
     )
@@ -133,23 +141,47 @@ class Train(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")
     label_smoothing: Share = 0.0
+    class_weights: Literal["none", "balanced"] = Field(
+        default="none", description="balanced: all labels count alike, however rare they are"
+    )
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
+    attention_penalty: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
+    )
+    output_bias: Literal["random", "counts"] = Field(
+        default="random", description="counts: the output layer begins with how often each token is written"
+    )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer"] = Field(
+    watch: Literal["valid_loss", TextMetric, LabelMetric, CaptionMetric] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
-    threads: Natural = Field(default=0, description="0: one for a small model, else as many as torch finds cores")
+    workers: Natural = Field(
+        default=0,
+        description="processes that share each batch; 0: one for a small model or given threads, else one a core",
+    )
+    threads: Natural = Field(
+        default=0, description="of each worker; 0: one for a small model, else its share of the cores"
+    )
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
     average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
+    ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")
+
+    @model_validator(mode="after")
+    def _averages_once(self) -> "Train":
+        if self.average and self.ema:
+            raise ValueError("must have average or ema, not both: each says which weights are used in the end")
+        return self
 
 
 class Config(Section):
     """One run."""
 
-    task: Literal["transduction"] = "transduction"
+    task: Literal["transduction", "classification"] = Field(
+        default="transduction", description="transduction writes a text, classification chooses a label"
+    )
     preset: str | None = Field(default=None, description="the paper this started from")
     seed: Seed = Field(default=1, description="everything random follows from it")
     data: Data
@@ -158,3 +190,22 @@ class Config(Section):
     init: Init | None = None
     train: Train = Train()
     search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam or sample")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Config":
+        chooses, why = self.task == "classification", f", because the task is {self.task}"
+        if chooses == (self.model.decoder is not None):
+            raise ValueError(f"must have {'no' if chooses else 'a'} model.decoder{why}")
+        asked = self.tokens.target or self.tokens.joint
+        if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
+            raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
+        known = get_args(LabelMetric if chooses else CaptionMetric if self._reads("pictures") else TextMetric)
+        if self.train.watch not in ("valid_loss", *known):
+            raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
+        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts"):
+            raise ValueError(f"cannot have train.attention_penalty or train.output_bias{why}")
+        return self
+
+    def _reads(self, kind: str) -> bool:
+        spec = self.tokens.source
+        return kind == (spec.get("kind") if isinstance(spec, dict) else spec)

@@ -28,9 +28,16 @@ class Chooser(Protocol):
     """A part that samples, and knows how it learns from what its choices led to."""
 
     def reinforce(
-        self, logprob: Float[Tensor, "n h"], entropy: Float[Tensor, "n h"], reward: Float[Tensor, " n"]
+        self,
+        logprob: Float[Tensor, "n h"],
+        entropy: Float[Tensor, "n h"],
+        reward: Float[Tensor, " n"],
+        mask: Bool[Tensor, "b t"],
     ) -> Float[Tensor, ""]:
-        """A loss, summed over n target tokens, whose gradient makes rewarded choices likelier."""
+        """A loss, summed over n target tokens, whose gradient makes rewarded choices likelier.
+
+        The mask says which token of which target each of the n is, in its order.
+        """
         ...
 
 
@@ -62,7 +69,8 @@ class Choices:
                     f"choices must be made once for each target token, so that its likelihood can reward them; got "
                     f"{tuple(logprob.shape)} for targets of {tuple(mask.shape)}; choose in the decoder only."
                 )
-            total = total + chooser.reinforce(logprob.transpose(1, 2)[mask], entropy.transpose(1, 2)[mask], reward)
+            logprob, entropy = logprob.transpose(1, 2)[mask], entropy.transpose(1, 2)[mask]
+            total = total + chooser.reinforce(logprob, entropy, reward, mask)
         return total
 
 

@@ -47,3 +47,9 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept: $SEQ2SEE_CACHE, or the user's cache folder."""
+    base = os.environ.get("SEQ2SEE_CACHE")
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"

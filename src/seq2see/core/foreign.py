@@ -12,12 +12,12 @@ from seq2see.core.registry import is_foreign
 
 
 def foreign_kinds(tree: Any) -> list[str]:
-    """All words of a configuration that may name code outside this package; files, folders, banned words may not."""
+    """All words of a configuration that may name code outside this package; files, models and banned words may not."""
     if isinstance(tree, str):
         return [tree] if is_foreign(tree) else []
     branches: Sequence[Any] = tree if isinstance(tree, list | tuple) else ()
     if isinstance(tree, Mapping):
-        branches = [value for key, value in tree.items() if key not in ("data", "init", "ban")]
+        branches = [value for key, value in tree.items() if key not in ("data", "init", "ban", "backbone")]
     return [kind for branch in branches for kind in foreign_kinds(branch)]
 
 

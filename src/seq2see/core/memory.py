@@ -16,6 +16,12 @@ class Memory:
     summary: Float[Tensor, "b d"] | None = None  # one vector for the whole source
     # final state of a recurrent encoder, a tuple (hidden,) or (hidden, cell) for each layer: what Sutskever hands over
     carry: tuple[tuple[Float[Tensor, "b _"], ...], ...] | None = None
+    cells: Float[Tensor, "b s d"] | None = None  # the LSTM memory beside each state, of an encoder that keeps them all
+    # where the heads of a machine stood at the end: its states are rows of its memory, and stand for no token
+    focus: Float[Tensor, "b h s"] | None = None
+
+    grid: tuple[int, int] | None = None  # rows and columns of a picture's cells; states are in reading order
+    levels: tuple["Memory", ...] | None = None  # what lies below a hierarchy: the words under its sentences
 
     @property
     def contents(self) -> Float[Tensor, "b s d"]:

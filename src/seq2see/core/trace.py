@@ -40,9 +40,14 @@ class Trace:
         return tuple(self._pieces)
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """All weights of one Attend, joined over time; keys that came later weigh nothing before."""
+        """All weights of one Attend, joined over time; keys that came later weigh nothing before.
+
+        One that looks back has a key for each query, also where the last of them was seen by nobody.
+        """
         pieces = self._pieces[name]
         keys = max(piece.shape[3] for piece in pieces)
+        if self.is_causal(name):
+            keys = max(keys, sum(piece.shape[2] for piece in pieces))
         return torch.cat([F.pad(piece, (0, keys - piece.shape[3])) for piece in pieces], dim=2)
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int, Int64
+from jaxtyping import Bool, Int, Int64, Shaped
 from torch import Tensor
 
-from seq2see.data.store import Sequences, Store
-from seq2see.data.tokenise import PAD, START
+from seq2see.data.sequences import PAD, pad
+from seq2see.data.store import Store
+from seq2see.data.tokenise import START
 
 Rows = Int64[np.ndarray, " _"]
 
@@ -21,8 +22,8 @@ FULL = 0.7  # a batch this full may end early where lengths change
 class Batch:
     """Padded sources and targets; `inputs` are the targets one step late, with the start mark first."""
 
-    source: Int[Tensor, "b s"]
-    source_mask: Bool[Tensor, "b s"]
+    source: Shaped[Tensor, "b *_"]  # ids of texts or documents, pixels or features of pictures
+    source_mask: Bool[Tensor, "b *_"]
     inputs: Int[Tensor, "b t"]
     targets: Int[Tensor, "b t"]
     target_mask: Bool[Tensor, "b t"]
@@ -49,27 +50,16 @@ def measure_padding(batches: Sequence[Rows], lengths: Rows) -> float:
 
 def collate(store: Store, rows: Rows) -> Batch:
     """One batch, padded."""
-    source, source_mask = pad([store.source[row] for row in rows.tolist()])
+    source, source_mask = store.source.gather(rows.tolist())
     targets, target_mask = pad([store.target[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full((len(rows), 1), START), targets[:, :-1]], dim=1)
     return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask)
 
 
-def pad(
-    rows: Sequence[Sequence[int]] | Sequence[Int[np.ndarray, " _"]],
-) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:
-    """Rows of ids as one tensor, and where it holds ids."""
-    lengths = np.array([len(row) for row in rows])
-    mask = np.arange(lengths.max()) < lengths[:, None]
-    padded = np.full(mask.shape, PAD, dtype=np.int64)
-    padded[mask] = np.concatenate([np.asarray(row) for row in rows])
-    return torch.from_numpy(padded), torch.from_numpy(mask)
-
-
-def group_by_length(sequences: Sequences, *, budget: int) -> list[Rows]:
+def group_by_length(lengths: Rows, *, budget: int) -> list[Rows]:
     """Batches for prediction: neighbours in length, longest first, so that memory is needed at once or never."""
-    order = np.argsort(-sequences.lengths, kind="stable")
-    return np.split(order, _cut(order, sequences.lengths, sequences.lengths, budget))
+    order = np.argsort(-lengths, kind="stable")
+    return np.split(order, _cut(order, lengths, lengths, budget))
 
 
 def _plan(rows: Rows, source: Rows, target: Rows, ratio: float, budget: int) -> list[Rows]:

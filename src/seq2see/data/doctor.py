@@ -7,8 +7,11 @@ from itertools import chain
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Bool, Int64
 
 from seq2see.core.errors import DataError
+from seq2see.data.gallery import drop_unreadable, find_copies
+from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import SIDES, Finding, Origin, Pairs, Side
 from seq2see.data.readers import read_pairs
 
@@ -35,19 +38,44 @@ def examine(origins: Mapping[str, Origin]) -> Diagnosis:
     findings: list[Finding] = []
     for name, origin in origins.items():
         try:
-            splits[name], odd = read_pairs(origin)
+            splits[name], odd = _read(origin)
         except DataError as error:
             findings.append(Finding("error", str(error).rstrip("."), "nothing else of this file was looked at"))
             continue
-        findings += odd + _find_duplicates(splits[name], origin) + _find_outliers(splits[name], origin)
+        findings += odd
     train, *others = origins
     if train in splits:
         findings += _find_rare(splits[train], splits[train], origins[train], "note")
         for name in [name for name in others if name in splits]:
-            findings += _find_leaks(splits[train], splits[name], origins[name])
-            findings += _find_rare(splits[train], splits[name], origins[name], "warning")
-            findings += _find_new_words(splits[train], splits[name], origins[name])
+            findings += _compare(splits[train], splits[name], origins[name])
     return Diagnosis(splits, findings)
+
+
+def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
+    """The pairs of one split, and what is odd about them alone."""
+    pairs, findings = read_pairs(origin)
+    if guess_kind(pairs) == "pictures":
+        pairs, broken = drop_unreadable(pairs, origin)
+        findings += broken
+    odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
+    return pairs, findings + _find_duplicates(pairs, origin) + odd
+
+
+def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
+    """What is odd about a held-out split beside the training data."""
+    kinds = guess_kind(train), guess_kind(other)
+    if kinds[0] != kinds[1]:
+        message = f"all data must be of one kind; here are {kinds[1]}, but the training data is {kinds[0]}"
+        return [Finding("error", message, "give others", origin.file)]
+    leaks = _find_copies(train, other, origin) if kinds[0] == "pictures" else _find_leaks(train, other, origin)
+    if guess_labels(train):
+        return leaks + _find_new_labels(train, other, origin)
+    return leaks + _find_rare(train, other, origin, "warning") + _find_new_words(train, other, origin)
+
+
+def _sides(pairs: Pairs) -> Sequence[Side]:
+    """The sides that are texts."""
+    return ("target",) if guess_kind(pairs) == "pictures" else SIDES
 
 
 def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
@@ -61,6 +89,8 @@ def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
         elif targets:
             torn.append(line)
         targets.add(target)
+    if guess_kind(pairs) == "pictures" and not guess_labels(pairs):
+        torn = []  # many captions for one picture are as it should be
     return [
         *_finding("note", "the same pair stands there before", "harmless unless there are many", origin, twice),
         *_finding("note", "the same source has another target before", "no model can learn both", origin, torn),
@@ -69,15 +99,11 @@ def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
 
 def _find_outliers(pairs: Pairs, origin: Origin) -> list[Finding]:
     """Texts much longer than the rest, and pairs whose lengths do not fit each other."""
-    source = np.array([len(text) for text in pairs.source])
-    target = np.array([len(text) for text in pairs.target])
+    lengths = [np.array([len(text) for text in getattr(pairs, side)]) for side in _sides(pairs)]
     lines = np.array(pairs.lines)
-    longest = np.maximum(source, target)
+    longest = np.max(lengths, axis=0)
     usual = float(np.median(longest))
     limit = max(10 * usual, 200)
-    ratio = np.log((target + 5) / (source + 5))  # a few characters more or less say nothing in short texts
-    spread = max(4 * float(np.std(ratio)), np.log(4))
-    skewed = np.abs(ratio - np.median(ratio)) > spread
     return [
         *_finding(
             "warning",
@@ -91,9 +117,32 @@ def _find_outliers(pairs: Pairs, origin: Origin) -> list[Finding]:
             "source and target differ oddly in length",
             "check that the pair is right",
             origin,
-            lines[skewed].tolist(),
+            lines[_find_skewed(*lengths)].tolist() if len(lengths) == 2 else [],
         ),
     ]
+
+
+def _find_skewed(source: Int64[np.ndarray, " n"], target: Int64[np.ndarray, " n"]) -> Bool[np.ndarray, " n"]:
+    ratio = np.log((target + 5) / (source + 5))  # a few characters more or less say nothing in short texts
+    spread = max(4 * float(np.std(ratio)), np.log(4))
+    return np.asarray(np.abs(ratio - np.median(ratio)) > spread)
+
+
+def _find_copies(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
+    """Held-out pictures that the model will have seen, under whatever name."""
+    copies = find_copies(train.source, other.source)
+    lines = [line for source, line in zip(other.source, other.lines, strict=True) if source in copies]
+    share = f"{len(copies) / len(set(other.source)):.1%} of its pictures are in the training data too"
+    named = "" if not copies else f", such as {min(copies.items())[0]} as {min(copies.items())[1]}"
+    return _finding("warning", f"leakage: {share}{named}", "remove them, or the score will flatter", origin, lines)
+
+
+def _find_new_labels(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
+    """Labels that no training can teach."""
+    new = set(other.target) - set(train.target)
+    lines = [line for target, line in zip(other.target, other.lines, strict=True) if target in new]
+    message = f"labels ({len(new)}) that the training data does not have, such as {min(new, default='')!r}"
+    return _finding("warning", message, "add examples of them to the training data", origin, lines, "target")
 
 
 def _find_leaks(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
@@ -107,7 +156,7 @@ def _find_leaks(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 def _find_rare(train: Pairs, needed: Pairs, origin: Origin, level: Level) -> list[Finding]:
     """Characters that training never or hardly shows."""
     findings = []
-    for side in SIDES:
+    for side in _sides(train):
         counts = Counter(chain.from_iterable(map(set, getattr(train, side))))
         texts = getattr(needed, side)
         rare = {character for character in set().union(*texts) if counts[character] < RARE}
@@ -121,7 +170,7 @@ def _find_rare(train: Pairs, needed: Pairs, origin: Origin, level: Level) -> lis
 def _find_new_words(train: Pairs, needed: Pairs, origin: Origin) -> list[Finding]:
     """How much of the held-out text consists of words that training never showed."""
     findings = []
-    for side in SIDES:
+    for side in _sides(train):
         known = {word for text in getattr(train, side) for word in text.split()}
         words = [
             (word, line)
@@ -139,4 +188,5 @@ def _finding(
     level: Level, message: str, remedy: str, origin: Origin, lines: list[int], side: Side = "source"
 ) -> list[Finding]:
     """One finding for all lines that share it."""
-    return [Finding(level, message, remedy, origin.holding(side), lines[0], len(lines))] if lines else []
+    first = lines[0] if lines and origin.has_lines else None
+    return [Finding(level, message, remedy, origin.holding(side), first, len(lines))] if lines else []

@@ -28,6 +28,7 @@ class Reading:
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
+        self.pictures = False  # whether the file says that its sources are pictures
 
     def note(
         self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"

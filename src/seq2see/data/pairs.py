@@ -1,21 +1,27 @@
 """Pairs of source and target text, where they come from, and what was found wrong with them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+Row = tuple[int, str, str]  # line, source, target
 Side = Literal["source", "target"]
+LINED = {".tsv", ".txt", ".csv", ".jsonl", ".ndjson", ".token"}
 SIDES: tuple[Side, Side] = ("source", "target")
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Source and target texts side by side, with the line of the file each came from."""
+    """Source and target texts side by side, with the line of the file each came from.
+
+    A source may be the absolute path of a picture; one with several captions stands there as often.
+    """
 
     source: Sequence[str]
     target: Sequence[str]
     lines: Sequence[int] = field(default_factory=tuple)
+    more: Sequence[Sequence[str]] = field(default_factory=tuple)  # further targets of each source, once grouped
 
     def __len__(self) -> int:
         return len(self.source)
@@ -23,12 +29,26 @@ class Pairs:
     def take(self, rows: Sequence[int]) -> "Pairs":
         """The given rows, in that order."""
         lines = [self.lines[row] for row in rows] if self.lines else ()
-        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines)
+        more = [self.more[row] for row in rows] if self.more else ()
+        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines, more)
+
+    def group(self) -> "Pairs":
+        """Each source once, where it stands first, with all targets it has."""
+        places: dict[str, list[int]] = {}
+        for row, source in enumerate(self.source):
+            places.setdefault(source, []).append(row)
+        firsts = self.take([rows[0] for rows in places.values()])
+        return replace(firsts, more=[[self.target[row] for row in rows[1:]] for rows in places.values()])
+
+    @property
+    def references(self) -> list[list[str]]:
+        """All targets of each source."""
+        return [[first, *more] for first, more in zip(self.target, self.more or [()] * len(self), strict=True)]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where pairs come from: one file with both sides, or two parallel files."""
+    """Where pairs come from: one file with both sides, two parallel files, or a folder with a sub-folder a class."""
 
     file: Path
     target_file: Path | None = None
@@ -37,6 +57,11 @@ class Origin:
     def holding(self, side: Side) -> Path:
         """The file that holds a side."""
         return self.target_file if side == "target" and self.target_file is not None else self.file
+
+    @property
+    def has_lines(self) -> bool:
+        """Whether pairs stand in lines; those of a folder, of COCO's JSON or of idx files are counted only."""
+        return self.target_file is not None or bool({suffix.lower() for suffix in self.file.suffixes} & LINED)
 
     def __str__(self) -> str:
         return str(self.file) if self.target_file is None else f"{self.file} and {self.target_file}"

@@ -1,14 +1,19 @@
 """Held-out data: a split by source text, so that no source is on both sides."""
 
 import hashlib
+from pathlib import PurePath
 
 from seq2see.core.errors import DataError
+from seq2see.data.album import is_picture
 from seq2see.data.pairs import Pairs
 
 
 def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
-    """(training, held out): all pairs of one source go to one side; the choice follows from text and seed."""
-    numbers = {source: _number(source, seed) for source in set(pairs.source)}
+    """(training, held out): all pairs of one source go to one side; the choice follows from text and seed.
+
+    That of pictures follows from their names, so that data may be moved to another folder or machine.
+    """
+    numbers = {source: _number(_shorten(source), seed) for source in set(pairs.source)}
     if len(numbers) < 2:
         raise DataError(
             "training needs at least two different sources, one to learn from and one to check on; "
@@ -20,6 +25,11 @@ def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pai
     kept = [row for row, out in enumerate(chosen) if not out]
     held = [row for row, out in enumerate(chosen) if out]
     return pairs.take(kept), pairs.take(held)
+
+
+def _shorten(source: str) -> str:
+    """A text as it is, of a picture's path the last two names."""
+    return "/".join(PurePath(source).parts[-2:]) if is_picture(source) else source
 
 
 def _number(text: str, seed: int) -> int:

@@ -1,49 +1,26 @@
 """Data made ready once: ids in flat arrays, cached by content and read through memory maps."""
 
-import errno
-import hashlib
 import json
-import os
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int32, Int64
 
 from seq2see.core.errors import DataError
+from seq2see.core.files import cache_folder as cache_folder
+from seq2see.data.keep import keep, name_content
 from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import Sequences, pack
+from seq2see.data.sources import Cutter, Sources
 from seq2see.data.tokenise import Tokenizer
-
-DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError)  # what reading a damaged folder can raise
-
-
-@dataclass(frozen=True)
-class Sequences:
-    """Many sequences of ids, end to end in one array."""
-
-    ids: Int32[np.ndarray, " total"]
-    bounds: Int64[np.ndarray, " n_plus_1"]
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def __getitem__(self, row: int) -> Int32[np.ndarray, " length"]:
-        return self.ids[self.bounds[row] : self.bounds[row + 1]]
-
-    @property
-    def lengths(self) -> Int64[np.ndarray, " n"]:
-        """The length of every sequence."""
-        return np.diff(self.bounds)
 
 
 @dataclass(frozen=True)
 class Store:
-    """Source and target ids of a split, the end mark last in each."""
+    """Sources and target ids of a split; texts have the end mark last."""
 
-    source: Sequences
+    source: Sources
     target: Sequences
     fingerprint: str  # of texts and tokenizers together
     left_out: int = 0  # pairs over the length limit
@@ -52,70 +29,35 @@ class Store:
         return len(self.source)
 
 
-def prepare(pairs: Pairs, source: Tokenizer, target: Tokenizer, *, max_tokens: int, cache: Path) -> Store:
-    """The ids of all pairs of at most `max_tokens` tokens a side; from the cache if they were made before."""
-    fingerprint = _fingerprint(pairs, source, target, max_tokens)
-    folder = cache / fingerprint
-    for _ in range(3):  # another process may be mending the same folder
-        with suppress(*DAMAGE):
-            return _open(folder, fingerprint)
-        _write(folder, pairs, source, target, max_tokens)
-    raise DataError("the prepared data cannot be read back; set SEQ2SEE_CACHE to another folder.", file=folder)
+def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache: Path, encoder: Any = None) -> Store:
+    """The ids of all pairs of at most `max_tokens` tokens a side; from the cache if they were made before.
+
+    Sources that are no texts are made ready by their own kind, which knows what the encoder wants of them.
+    """
+    contents = (source.to_json(), target.to_json(), *pairs.source, *pairs.target)
+    fingerprint = name_content(f"2 {max_tokens}", contents)
+    if not isinstance(source, Tokenizer):
+        rows = target.ids(pairs.target)
+        kept = [row for row, ids in enumerate(rows) if len(ids) <= max_tokens]
+        sources = source.prepare([pairs.source[row] for row in kept], cache=cache, encoder=encoder)
+        return Store(sources, pack([rows[row] for row in kept]), fingerprint, len(rows) - len(kept))
+    return keep(
+        cache / fingerprint,
+        lambda folder: _make(folder, pairs, source, target, max_tokens),
+        lambda folder: _open(folder, fingerprint),
+    )
 
 
-def cache_folder() -> Path:
-    """Where made-ready data is kept: $SEQ2SEE_CACHE, or the user's cache folder."""
-    base = os.environ.get("SEQ2SEE_CACHE")
-    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"
-
-
-def pack(rows: Sequence[Sequence[int]]) -> Sequences:
-    """Sequences in memory, from lists of ids."""
-    bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
-    return Sequences(np.fromiter((number for row in rows for number in row), np.int32, int(bounds[-1])), bounds)
-
-
-def _fingerprint(pairs: Pairs, source: Tokenizer, target: Tokenizer, max_tokens: int) -> str:
-    digest = hashlib.sha256(f"2 {max_tokens}".encode())
-    for piece in (source.to_json(), target.to_json(), *pairs.source, *pairs.target):
-        content = piece.encode()
-        digest.update(f" {len(content)} ".encode() + content)  # with its length, because a text may hold anything
-    return digest.hexdigest()[:32]
-
-
-def _write(folder: Path, pairs: Pairs, source: Tokenizer, target: Tokenizer, max_tokens: int) -> None:
+def _make(folder: Path, pairs: Pairs, source: Tokenizer, target: Any, max_tokens: int) -> None:
     rows = list(zip(source.ids(pairs.source), target.ids(pairs.target), strict=True))
     kept = [row for row in rows if max(len(row[0]), len(row[1])) <= max_tokens]
     if not kept:
         raise DataError(f"all {len(rows)} pairs are longer than {max_tokens} tokens; raise data.max_tokens.")
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
-            made = Path(draft) / folder.name
-            made.mkdir()
-            for name, side in (("source", 0), ("target", 1)):
-                packed = pack([row[side] for row in kept])
-                np.save(made / f"{name}.ids.npy", packed.ids)
-                np.save(made / f"{name}.bounds.npy", packed.bounds)
-            (made / "info.json").write_text(json.dumps({"left_out": len(rows) - len(kept)}))
-            _put(made, folder)
-    except OSError as error:
-        reason = error.strerror or error
-        raise DataError(f"the prepared data cannot be written: {reason}; set SEQ2SEE_CACHE.", file=folder) from error
-
-
-def _put(made: Path, folder: Path) -> None:
-    """Put a new folder in place, unless another process was quicker: either result serves."""
-    with suppress(*DAMAGE):
-        _open(folder, folder.name)
-        return
-    with suppress(OSError):
-        folder.rename(made.parent / "damaged")  # removed with the draft
-    try:
-        made.rename(folder)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
+    for name, side in (("source", 0), ("target", 1)):
+        packed = pack([row[side] for row in kept])
+        np.save(folder / f"{name}.ids.npy", packed.ids)
+        np.save(folder / f"{name}.bounds.npy", packed.bounds)
+    (folder / "info.json").write_text(json.dumps({"left_out": len(rows) - len(kept)}))
 
 
 def _open(folder: Path, fingerprint: str) -> Store:

@@ -6,9 +6,10 @@ carries a mark of its own, so that the spacing of the output comes from the mode
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from unicodedata import normalize
 
@@ -18,8 +19,9 @@ from tokenizers import Tokenizer as Backend
 
 from seq2see.core.errors import TokenError
 from seq2see.core.token import Token
+from seq2see.data.sequences import PAD, Sequences, pack
 
-PAD, START, END, UNKNOWN = range(4)
+START, END, UNKNOWN = range(PAD + 1, 4)
 MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 # what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
@@ -50,6 +52,19 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return int(self._backend.get_vocab_size())
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """What an encoder of such texts must be told."""
+        return {"vocabulary": len(self)}
+
+    def is_blank(self, source: str) -> bool:
+        """Whether there is nothing to read."""
+        return not source.strip()
+
+    def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: Any = None) -> Sequences:
+        """The ids of many texts, ready to be gathered into batches; `store.prepare` keeps those of a training."""
+        return pack(self.ids(sources))
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of many texts, each with the end mark last."""
@@ -156,7 +171,7 @@ class Characters:
 
 
 class Words:
-    """One token a word or punctuation mark."""
+    """One token a word or punctuation mark; in lower case, if what is read need not be written again."""
 
     def __init__(
         self,
@@ -164,13 +179,16 @@ class Words:
         min_count: Annotated[int, Ge(1)] = 2,
         size: Annotated[int, Ge(8)] = 50_000,
         normalise: Normalisation = "nfc",
+        lowercase: bool = False,
     ) -> None:
-        self.min_count, self.size, self.normalise = min_count, size, normalise
+        self.min_count, self.size, self.normalise, self.lowercase = min_count, size, normalise, lowercase
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
         words = Regex(rf"{SPACE}?\w+|{SPACE}?[^\w{SPACE}]|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
+        if self.lowercase:
+            backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
         return _fill(backend, texts, self.min_count, limit=self.size)
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, UInt8
 
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last
-Side = Literal["source", "target", "inputs"]
+# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last;
+# "rows" are those of a machine's memory, which stand for no token
+Side = Literal["source", "target", "inputs", "rows"]
+Picture = UInt8[np.ndarray, "y x 3"]
+Grid = tuple[int, int]  # rows and columns of the cells of a picture
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ class AttentionTrace:
     source_tokens: tuple[Token, ...]
     target_tokens: tuple[Token, ...]
     maps: tuple[AttentionMap, ...]
+    grid: Grid | None = None  # of a source that is a picture; its tokens are its cells, row by row
+    picture: Picture | None = None  # as the model saw it
+    rows: tuple[Token, ...] = ()  # of a machine's memory, those that maps show
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
@@ -56,7 +62,7 @@ class AttentionTrace:
         """The tokens of one side of a map."""
         if side == "inputs":
             return (Token(MARKS[START], 0, 0), *self.target_tokens[:-1])
-        return self.source_tokens if side == "source" else self.target_tokens
+        return {"source": self.source_tokens, "target": self.target_tokens, "rows": self.rows}[side]
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of every view and of the JSON file; weights keep full float32 precision."""
@@ -66,14 +72,27 @@ class AttentionTrace:
             "source_tokens": [asdict(token) for token in self.source_tokens],
             "target_tokens": [asdict(token) for token in self.target_tokens],
             "maps": [{**vars(m), "weights": m.weights.tolist()} for m in self.maps],
+            "rows": [asdict(token) for token in self.rows],
+            **self._picture_to_dict(),
         }
+
+    def _picture_to_dict(self) -> dict[str, Any]:
+        if self.grid is None or self.picture is None:
+            return {}
+        from seq2see.inspect.overlay import encode_picture
+
+        return {"grid": list(self.grid), "picture": encode_picture(self.picture)}
 
     def to_json(self) -> str:
         """The same payload as JSON text."""
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def plot(self) -> "Figure":
-        """A matplotlib figure of the alignment; save it with `.savefig(...)`."""
+        """A matplotlib figure of the alignment, over the picture if there is one; save it with `.savefig(...)`."""
+        if self.picture is not None:
+            from seq2see.inspect.overlay import draw_overlays
+
+            return draw_overlays(self)
         from seq2see.inspect.picture import draw_heatmap
 
         return draw_heatmap(self)

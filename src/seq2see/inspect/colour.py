@@ -5,6 +5,9 @@ from collections.abc import Sequence
 # Nine stops a ramp, with equal steps of CIE lightness, so that twice the weight looks twice as strong.
 LIGHT = ("#f1f7fb", "#bbdff8", "#8bc4f2", "#62a9e8", "#448cd7", "#3270be", "#28559f", "#213d7c", "#182657")
 DARK = ("#1f2632", "#273c5b", "#2b5482", "#2e6ea6", "#398ac4", "#53a6da", "#79c1ea", "#a8dcf5", "#dcf5ff")
+# A second quantity beside the first (sentences beside words), in the same steps of lightness.
+WARM_LIGHT = ("#fff4ef", "#ffd0b7", "#ffaa7a", "#f7843e", "#dc6616", "#b94f01", "#923d00", "#6c2c00", "#471e00")
+WARM_DARK = ("#372013", "#622c0a", "#8b3a01", "#b24c00", "#d6610f", "#f67b2d", "#ffa36e", "#ffc9ac", "#ffeee5")
 
 # The lines of several runs, on a light and on a dark ground; each differs from its neighbours in lightness too.
 RUNS = (

@@ -13,16 +13,21 @@ from typing import Any
 from seq2see.core.files import write_atomic
 from seq2see.data import tokenise
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.colour import DARK, LIGHT, RUNS
+from seq2see.inspect.colour import DARK, LIGHT, RUNS, WARM_DARK, WARM_LIGHT
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
 # In the order they need each other.
-SCRIPTS = ("dom.js", "heatmap.js", "curve.js", "report.js", "compare.js", "page.js")
+SCRIPTS = (
+    *("dom.js", "words.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js", "document.js"),
+    *("beside.js", "curve.js", "report.js", "compare.js", "page.js"),
+)
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {
     "light": LIGHT,
     "dark": DARK,
+    "warm_light": WARM_LIGHT,
+    "warm_dark": WARM_DARK,
     "marks": MARKS,
     "empty": EMPTY,
     "start": tokenise.MARKS[tokenise.START],
@@ -30,6 +35,7 @@ SETTINGS = {
     "no_tokens": NO_TOKENS,
     "runs": RUNS,
 }
+NAMED = 200  # letters of a source in the title of its page
 TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
@@ -51,11 +57,15 @@ TEMPLATE = """<!doctype html>
 
 
 def render_page(payload: Mapping[str, Any]) -> str:
-    """One self-contained HTML page that shows a trace, a report or a comparison, whichever the payload is."""
-    style, script = read_style(), read_script()
+    """One self-contained HTML page that shows a trace, traces, a report or a comparison, whichever the payload is."""
+    return fill_page(payload, read_style(), read_script())
+
+
+def fill_page(payload: Mapping[str, Any], style: str, script: str, *, permits: str = "") -> str:
+    """A page of these parts; `permits` is what its policy allows besides its own style and script."""
     return TEMPLATE.format(
         title=html.escape(_name_page(payload)),
-        policy=_allow_only(style, script),
+        policy=_allow_only(style, script) + permits,
         style=style,
         payload=encode_json(payload),
         settings=encode_json(SETTINGS),
@@ -67,8 +77,12 @@ def embed_trace(trace: AttentionTrace) -> str:
     """The page of a trace in a frame, so that neither styles nor scripts leak into a notebook."""
     for each in trace.maps:
         check_map(each, trace=trace)
-    page = html.escape(render_page(trace.to_dict()))
-    height = min(760, 330 + 28 * len(trace.target_tokens))
+    return embed_page(trace.to_dict(), height=min(820, 400 + 28 * len(trace.target_tokens)))
+
+
+def embed_page(payload: Mapping[str, Any], *, height: int) -> str:
+    """Any page in a frame."""
+    page = html.escape(render_page(payload))
     return (
         f'<iframe title="attention" sandbox="allow-scripts" style="width:100%;border:0" height="{height}"'
         f' srcdoc="{page}"></iframe>'
@@ -95,9 +109,10 @@ def read_style() -> str:
     return _read_static("page.css")
 
 
-def read_script() -> str:
-    """All scripts of the page as one, hidden from other scripts of the document."""
-    return '"use strict";\n(() => {\n' + "\n".join(map(_read_static, SCRIPTS)) + "\n})();\n"
+def read_script(*more: str) -> str:
+    """All scripts of the page as one, with `more` before the last, hidden from other scripts of the document."""
+    *scripts, last = map(_read_static, SCRIPTS)
+    return '"use strict";\n(() => {\n' + "\n".join([*scripts, *more, last]) + "\n})();\n"
 
 
 def _read_static(name: str) -> str:
@@ -105,14 +120,15 @@ def _read_static(name: str) -> str:
 
 
 def _name_page(payload: Mapping[str, Any]) -> str:
-    return str(payload.get("title") or f"{payload.get('source', '')} → {payload.get('target', '')}")
+    written = payload.get("target", payload.get("label", ""))
+    return str(payload.get("title") or f"{str(payload.get('source', ''))[:NAMED]} → {written}")
 
 
 def _allow_only(style: str, script: str) -> str:
     """A policy under which the browser runs this very script, this very style and nothing else."""
     hashes = (f"-src 'sha256-{_hash_text(text)}'" for text in (style, script))
     names = "; ".join(kind + rule for kind, rule in zip(("style", "script"), hashes, strict=True))
-    return f"default-src 'none'; base-uri 'none'; form-action 'none'; {names}"
+    return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {names}"
 
 
 def _hash_text(text: str) -> str:

@@ -16,8 +16,11 @@ from seq2see.core.token import Token
 from seq2see.data.tokenise import MARKS, START
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT
+from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.document_picture import draw_document
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
+from seq2see.inspect.overlay import draw_overlays, save_animation
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
 
 LETTERS = 20  # a longer label is cut
@@ -46,18 +49,34 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     return figure
 
 
-def save_picture(trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False) -> Path:
-    """Draw the trace, its maps of a name, or their heads into a .png or .svg file."""
+def save_picture(
+    trace: AttentionTrace | DocumentTrace,
+    path: Path | str,
+    *,
+    name: str | None = None,
+    heads: bool = False,
+    cells: bool = False,
+) -> Path:
+    """Draw the trace, its maps of a name, or their heads into a .png or .svg file; over a picture, a .gif too."""
     path = Path(path)
-    kind = path.suffix.lower().lstrip(".")
-    if kind not in ("png", "svg"):
-        raise Seq2SeeError(f"The picture's name must end in .png or .svg, but is {path.name}; rename it.")
+    if isinstance(trace, DocumentTrace):
+        return save_figure(draw_document(trace), path)
+    if trace.picture is None or explain_nothing(trace):
+        return save_figure(draw_heatmap(trace, name=name, heads=heads), path)
+    if path.suffix.lower() == ".gif":
+        return save_animation(trace, path, name=name, cells=cells)
+    return save_figure(draw_overlays(trace, name=name, heads=heads, cells=cells), path, more=("gif",))
+
+
+def save_figure(figure: Figure, path: Path, *, more: tuple[str, ...] = ()) -> Path:
+    """A figure as a .png or .svg file; `more` are endings that the caller knows."""
+    kind, kinds = path.suffix.lower().lstrip("."), ("png", "svg", *more)
+    if kind not in kinds:
+        raise Seq2SeeError(f"The picture's name must end in .{' or .'.join(kinds)}, but is {path.name}; rename it.")
     buffer = io.BytesIO()
     # without a date the same trace gives the same file
     metadata = {"Date": None} if kind == "svg" else None
-    draw_heatmap(trace, name=name, heads=heads).savefig(
-        buffer, format=kind, dpi=160, metadata=metadata, facecolor="white"
-    )
+    figure.savefig(buffer, format=kind, dpi=160, metadata=metadata, facecolor="white")
     write_atomic(path, buffer.getvalue())
     return path
 

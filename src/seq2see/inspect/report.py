@@ -7,6 +7,7 @@ from typing import Any
 from rapidfuzz.distance import Levenshtein
 
 from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.page import render_page
 from seq2see.inspect.panel import check_map
 
@@ -31,7 +32,7 @@ class Example:
     target: str
     reference: str | None
     score: int | float  # log-probability per token or confidence
-    trace: AttentionTrace | None = None
+    trace: AttentionTrace | DocumentTrace | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ def pack_example(example: Example) -> dict[str, Any]:
     }
 
 
-def _pack_trace(trace: AttentionTrace) -> dict[str, Any]:
+def _pack_trace(trace: AttentionTrace | DocumentTrace) -> dict[str, Any]:
+    if isinstance(trace, DocumentTrace):
+        return trace.to_dict()
     maps = [check_map(each, trace=trace) for each in trace.maps]
     if sum(each.weights.size for each in maps) <= BUDGET:
         return trace.to_dict()

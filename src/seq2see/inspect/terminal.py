@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from rich import get_console
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
+from rich.table import Table
 from rich.text import Text
 
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import DARK, mix_colour
+from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.document_terminal import render_document
 from seq2see.inspect.label import shorten, show_text, split_clusters
+from seq2see.inspect.overlay import Weights, list_frames
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
 
 SHADES = " ░▒▓█"
@@ -20,15 +24,19 @@ LABEL = 18  # cells of a target token
 
 
 def render_terminal(
-    trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
-) -> Text:
+    trace: AttentionTrace | DocumentTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+) -> Text | Table:
     """Queries (the target) as rows and keys (the source) as columns, in bands of at most `width`.
 
-    Without a name: the last map between target and source, and a word on the others.
+    Without a name: the last map between target and source, and a word on the others. A document looks like one.
     """
+    if isinstance(trace, DocumentTrace):
+        return render_document(trace, width=width)
     nothing = explain_nothing(trace)
     if nothing:
         return Text(nothing)
+    if trace.grid is not None:
+        return render_mosaic(trace, width=width or get_console().width, name=name, heads=heads)
     panels = list_panels(trace, name=name, heads=heads)
     shown = panels[-1:] if name is None and not heads else panels
     lines: list[Text] = []
@@ -38,6 +46,24 @@ def render_terminal(
     if name is None and len(trace.maps) > 1:
         lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
     return Text("\n", no_wrap=True, overflow="crop").join(lines)
+
+
+def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads: bool) -> Text:
+    """For each word a small grid of the picture's cells, as bright as their share of the largest weight."""
+    tiles = [_render_tile(title, weights) for title, weights in list_frames(trace, name=name, heads=heads)]
+    across = max(1, width // (tiles[0][0].cell_len + 2))
+    lines: list[Text] = []
+    for start in range(0, len(tiles), across):
+        lines += [Text("  ").join(row) for row in zip(*tiles[start : start + across], strict=True)]
+        lines.append(Text(""))
+    lines.append(Text("brightness: 0 to the largest weight of each word", style="dim"))
+    return Text("\n", no_wrap=True, overflow="crop").join(lines)
+
+
+def _render_tile(title: str, weights: Weights) -> list[Text]:
+    largest = float(weights.max()) or 1.0
+    rows = [render_cells(row) for row in (weights / largest).tolist()]
+    return [Text(_fit(" ".join(title.split()), rows[0].cell_len), style="bold"), *rows]
 
 
 def render_panel(panel: Panel, *, width: int) -> list[Text]:

@@ -1,9 +1,9 @@
 """An encoder and a decoder, joined by a memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
@@ -24,27 +24,40 @@ class Decoder(Protocol):
 
 
 class Seq2Seq(nn.Module):
-    """p(target | source), one token after the other."""
+    """p(target | source), one token after the other; `evenness` is what its loss asks of its attention."""
 
     decoder: Decoder
 
-    def __init__(self, *, encoder: nn.Module, decoder: Decoder) -> None:
+    def __init__(self, *, encoder: nn.Module, decoder: Decoder, evenness: float = 0.0) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
+        self.evenness = evenness
+
+    @property
+    def output(self) -> nn.Linear:
+        """The last layer, from features to tokens."""
+        return self.decoder.output
 
     def forward(
-        self, source: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"], tokens: Int[Tensor, "b t"]
+        self, source: Shaped[Tensor, "b *_"], mask: Bool[Tensor, "b *_"], tokens: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b t v"]:
         """Logits of the next token after each given token (teacher forcing)."""
         return self.decoder(tokens, self.encoder(source, mask))
 
 
 def build_seq2seq(
-    *, encoder: Part, decoder: Part, source_vocabulary: int, target_vocabulary: int, share: Sequence[str] = ()
+    *,
+    encoder: Part,
+    decoder: Part,
+    source_sizes: Mapping[str, int],
+    target_vocabulary: int,
+    share: Sequence[str] = (),
+    evenness: float = 0.0,
 ) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
-    built: Any = encoder(vocabulary=source_vocabulary)
-    model = Seq2Seq(encoder=built, decoder=decoder(vocabulary=target_vocabulary, memory_size=built.memory_size))
+    built: Any = encoder(**source_sizes)
+    writer = decoder(vocabulary=target_vocabulary, memory_size=built.memory_size)
+    model = Seq2Seq(encoder=built, decoder=writer, evenness=evenness)
     share_parameters(model, share)
     return model

@@ -22,6 +22,10 @@ class Start(nn.Module):
         """The states before the first step."""
         raise NotImplementedError
 
+    def show(self, memory: Memory) -> Float[Tensor, "b e"] | None:
+        """What the cells take in before the first token, in the place of an embedding, if anything."""
+        return None
+
     def fill(self, hidden: Float[Tensor, "b l d"]) -> LayerStates:
         """Cell states with the given hidden parts, whose other parts are zero."""
         zeros = (torch.zeros_like(hidden[:, 0]),) * (self.parts - 1)
@@ -50,29 +54,41 @@ class Carry(Start):
         return memory.carry
 
 
-class _Projected(Start):
-    """tanh(W x) of one vector x for each source."""
+class Summary(Start):
+    """Cho et al. 2014 and Bahdanau et al. 2015, appendix A.2.2: tanh(W summary)."""
 
     def __init__(self, *, size: int, layers: int, parts: int, memory_size: int) -> None:
         super().__init__(size=size, layers=layers, parts=parts)
         self.project = nn.Linear(memory_size, layers * size)
 
-    def spread(self, vector: Float[Tensor, "b m"]) -> LayerStates:
-        return self.fill(self.project(vector).tanh().unflatten(1, (self.layers, self.size)))
-
-
-class Summary(_Projected):
-    """Cho et al. 2014 and Bahdanau et al. 2015, appendix A.2.2: tanh(W summary)."""
-
     def forward(self, memory: Memory) -> LayerStates:
         if memory.summary is None:
             raise ConfigError("start summary needs an encoder with a summary; use start: mean.")
-        return self.spread(memory.summary)
+        return self.fill(self.project(memory.summary).tanh().unflatten(1, (self.layers, self.size)))
 
 
-class Mean(_Projected):
-    """Xu et al. 2015, section 3.1.2: tanh(W mean of the states)."""
+class Mean(Start):
+    """Xu et al. 2015, section 3.1.2: every part of a state, an LSTM's memory too, is tanh(W mean of the states)."""
+
+    def __init__(self, *, size: int, layers: int, parts: int, memory_size: int) -> None:
+        super().__init__(size=size, layers=layers, parts=parts)
+        self.project = nn.Linear(memory_size, layers * parts * size)
 
     def forward(self, memory: Memory) -> LayerStates:
         weights = memory.mask.unsqueeze(2).to(memory.states.dtype)
-        return self.spread((memory.states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1))
+        mean = (memory.states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
+        projected = self.project(mean).tanh().unflatten(1, (self.layers, self.parts, self.size))
+        return tuple(tuple(state.unbind(dim=1)) for state in projected.unbind(dim=1))
+
+
+class Input(Zeros):
+    """Vinyals et al. 2015 (Show and Tell), eq. 10: the cells, all zero, read the summary as if it were a first word."""
+
+    def __init__(self, *, size: int, layers: int, parts: int, memory_size: int, embedding_size: int) -> None:
+        super().__init__(size=size, layers=layers, parts=parts)
+        self.project = nn.Linear(memory_size, embedding_size)
+
+    def show(self, memory: Memory) -> Float[Tensor, "b e"] | None:
+        if memory.summary is None:
+            raise ConfigError("start input needs an encoder with a summary; use start: mean.")
+        return self.project(memory.summary)

@@ -1,10 +1,13 @@
 """Attention: score -> normalise -> aggregate. The only place in the package where weights exist."""
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seq2see.core.change import Change, active_changes, overrule, temper
 from seq2see.core.errors import ConfigError
 from seq2see.core.trace import active_trace
 from seq2see.nn.normalise import Normaliser
@@ -42,24 +45,40 @@ class Attend(nn.Module):
         positions: Int[Tensor, "b t"] | None = None,
         *,
         causal: bool = False,
+        past: bool = False,
     ) -> Float[Tensor, "b h t d"]:
         """The weighted sum of the values for every query.
 
-        Causal: each sees the keys up to its own place. A window must be told the queries' positions.
+        Causal: each sees the keys up to its own place. Past: all keys come before the queries, and a trace shall know
+        it. A window must be told the queries' positions.
         """
         if self.window is not None:
             assert positions is not None
             assert mask is not None
             return self._look_around(self.window, query, keys, values, mask, positions)
-        trace = active_trace()
-        scale = self.score.fused_scale(query.shape[-1]) if self.normalise.fused else None
-        if trace is None and scale is not None:
+        trace, changes = active_trace(), active_changes(self)
+        # torch has a fused kernel for keys and values of one width only; else it would scale all keys at every call
+        alike = self.normalise.fused and keys.shape[-1] == values.shape[-1]
+        scale = self.score.fused_scale(query.shape[-1]) if alike else None
+        if trace is None and changes is None and scale is not None:
             return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, scale=scale)
         scores: Tensor = self.score(query, keys)
-        weights: Tensor = self.normalise(scores, _complete(mask, scores, causal), query)
+        weights = self._weigh(scores, _complete(mask, scores, causal), query, changes)
         if trace is not None:
-            trace.record(self, weights, causal=causal)
+            trace.record(self, weights, causal=causal or past)
         return weights @ values
+
+    def _weigh(
+        self,
+        scores: Float[Tensor, "b h t s"],
+        mask: Bool[Tensor, "*#b #h #t s"],
+        query: Float[Tensor, "b h t q"],
+        changes: Sequence[Change] | None,
+    ) -> Float[Tensor, "b h t s"]:
+        """The normalised scores, unless somebody changes them."""
+        if changes is None:
+            return self.normalise(scores, mask, query)
+        return overrule(self.normalise(temper(scores, changes), mask, query), mask, changes)
 
     def _look_around(
         self,
@@ -77,7 +96,7 @@ class Attend(nn.Module):
         # a score knows one memory for all queries of a source: here every query has a memory of its own
         alone = query.transpose(1, 2).reshape(-1, heads, 1, size)
         scores = self.score(alone, take(keys, near)).view(sources, steps, heads, -1).transpose(1, 2)
-        weights: Tensor = self.normalise(scores, allowed, query)
+        weights = self._weigh(scores, allowed, query, active_changes(self))
         weights = window.fade(weights, near - centre.unsqueeze(-1))
         trace = active_trace()
         if trace is not None:

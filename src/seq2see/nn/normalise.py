@@ -1,6 +1,6 @@
 """Normalisers: from scores to weights that sum to one over what may be attended to."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 from annotated_types import Ge, Le
@@ -50,6 +50,9 @@ class Hard(Softmax):
 
     A sampled position learns by REINFORCE from the log-likelihood r of its target token, against a moving average b:
     loss = -reward (r - b) log p(position) - entropy H[p]. For a share of the sources the softmax itself is used.
+
+    credit: token, its own token's likelihood alone; or rest, that of its token and of all after it, which a position
+    can change too if what was read enters the decoder's state (as in the paper, less what came before the choice).
     """
 
     fused = False
@@ -64,9 +67,11 @@ class Hard(Softmax):
         reward: Annotated[float, Ge(0)] = 1.0,
         entropy: Annotated[float, Ge(0)] = 0.01,
         decay: Rate = 0.9,
+        credit: Literal["token", "rest"] = "token",
     ) -> None:
         super().__init__()
         self.soft_share, self.reward, self.entropy, self.decay = soft_share, reward, entropy, decay
+        self.credit = credit
         # the baseline is total / weight: an average over what was seen, also before much was
         self.register_buffer("total", torch.zeros(()))
         self.register_buffer("weight", torch.zeros(()))
@@ -86,11 +91,16 @@ class Hard(Softmax):
         return torch.where(soft.unsqueeze(3), probabilities, _mark(chosen, probabilities))
 
     def reinforce(
-        self, logprob: Float[Tensor, "n h"], entropy: Float[Tensor, "n h"], reward: Float[Tensor, " n"]
+        self,
+        logprob: Float[Tensor, "n h"],
+        entropy: Float[Tensor, "n h"],
+        reward: Float[Tensor, " n"],
+        mask: Bool[Tensor, "b t"],
     ) -> Float[Tensor, ""]:
         """The loss of the class's equation, summed; the baseline is that of before, and then takes the rewards in."""
         reward = reward.detach()
         gain = reward - self.total / self.weight.clamp(min=1 - self.decay)
+        gain = _sum_rest(gain, mask) if self.credit == "rest" else gain
         mean = reward.mean()
         if mean.isfinite():
             self.total.lerp_(mean.to(self.total.dtype), 1 - self.decay)
@@ -119,6 +129,12 @@ class Hard(Softmax):
         free = ~soft & (probabilities.sum(dim=-1) > 0)
         logprob = torch.where(free, logs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1), 0.0)
         choices.record(self, Choice(logprob, entropy=-(probabilities * logs).sum(dim=-1)))
+
+
+def _sum_rest(gain: Float[Tensor, " n"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, " n"]:
+    """For every token the sum over itself and all after it in the same target."""
+    table = gain.new_zeros(mask.shape).masked_scatter(mask, gain)
+    return table.flip(1).cumsum(dim=1).flip(1)[mask]
 
 
 def _draw(probabilities: Float[Tensor, "b h t s"]) -> Int[Tensor, "b h t"]:

@@ -4,7 +4,7 @@
 """
 
 import math
-from typing import Annotated
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
@@ -63,20 +63,25 @@ class ScaledDot(Score):
 
 
 class General(Score):
-    """Luong et al. 2015, eq. 8: q . W k"""
+    """Luong et al. 2015, eq. 8: q . W k
 
-    def __init__(self, *, query_size: int, key_size: int) -> None:
+    project: which side meets W: the keys, once for a memory; or each query, which is less where keys are many.
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, project: Literal["keys", "query"] = "keys") -> None:
         super().__init__()
-        self.project = nn.Linear(key_size, query_size, bias=False)
+        self.early = project == "keys"
+        sizes = (key_size, query_size) if self.early else (query_size, key_size)
+        self.project = nn.Linear(*sizes, bias=False)
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s d"]:
-        return self.project(keys)
+        return self.project(keys) if self.early else keys
 
-    def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return query @ keys.transpose(-1, -2)
+    def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
+        return (query if self.early else self.project(query)) @ keys.transpose(-1, -2)
 
     def fused_scale(self, size: int) -> float | None:
-        return 1.0  # once the keys are prepared, the rest is a dot product
+        return 1.0 if self.early else None  # once the keys are prepared, the rest is a dot product
 
 
 class Additive(Score):
@@ -117,18 +122,19 @@ class Location(Score):
 
 
 class Cosine(Score):
-    """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0."""
+    """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0; with none, the bare cosine."""
 
-    def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] = 8.0) -> None:
+    def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] | None = 8.0) -> None:
         super().__init__()
         _need_one_size("cosine", query_size, key_size)
-        self.log_strength = nn.Parameter(torch.tensor(math.log(strength)))
+        self.log_strength = None if strength is None else nn.Parameter(torch.tensor(math.log(strength)))
 
     def prepare(self, keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
         return F.normalize(keys, dim=-1)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return self.log_strength.exp() * F.normalize(query, dim=-1) @ keys.transpose(-1, -2)
+        angles = F.normalize(query, dim=-1) @ keys.transpose(-1, -2)
+        return angles if self.log_strength is None else self.log_strength.exp() * angles
 
 
 def _need_one_size(name: str, query_size: int, key_size: int) -> None:

@@ -1,16 +1,19 @@
 """Beam search over a step function."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeVar
 
 import torch
+import torch.nn.functional as F
 from annotated_types import Ge
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError
 from seq2see.core.tree import select
-from seq2see.search.hypothesis import Hypothesis, Limits, Step
+from seq2see.search.hypothesis import Hypothesis, Limits, Step, Watch
 
 T = TypeVar("T")
 BLOCK = 64  # neighbouring tokens of a vocabulary whose maxima are compared first
@@ -45,8 +48,9 @@ class Beam:
         front = _start(len(found), self.width, limits.start)
         for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
-            front = _grow(front, limits.logprobs(logits, front.history, front.owners))
-            front = self._harvest(front, self._cover(state, limits), limits, found)
+            front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.watch)
+            given_up = self._show(front, limits, found)
+            front = self._harvest(front, self._cover(state, limits), limits, found, given_up)
             going = front.live.any(dim=1).nonzero().squeeze(1)
             if len(going) == 0:
                 break
@@ -54,7 +58,26 @@ class Beam:
                 front, fixed = select(front, going), select(fixed, going)
             front = _tighten(front)
             state = _reorder(state, front.parents.flatten(), rows=len(logits))
-        return [sorted(rows, key=lambda row: -row.score)[: self.n_best] for rows in found]
+        ranked = [sorted(rows, key=lambda row: -row.score) for rows in found]
+        if limits.watch is not None:
+            for source, rows in enumerate(ranked):
+                gaps = [better.score - worse.score for better, worse in pairwise(rows[: self.n_best + 1])]
+                limits.watch.decide(torch.full((len(gaps),), source), torch.tensor(gaps))
+        return [rows[: self.n_best] for rows in ranked]
+
+    def _show(self, front: "_Front", limits: Limits, found: list[list[Hypothesis]]) -> Collection[int]:
+        """Show who looks on where the search stands; the sources to give up."""
+        if limits.watch is None:
+            return ()
+        sources = front.sources.tolist()
+
+        def contenders(source: int) -> list[Hypothesis]:
+            row = sources.index(source)
+            places = front.live[row].nonzero().squeeze(1).tolist()
+            growing = [self._hypothesis(front, row, place, limits.end, 0.0) for place in places]
+            return [*growing, *sorted(found[source], key=lambda one: -one.score)[:1]]
+
+        return limits.watch.step(sources, contenders)
 
     def _cover(self, state: Any, limits: Limits) -> Float[Tensor, " n"] | None:
         """The coverage part of the score for each row of the step."""
@@ -66,15 +89,25 @@ class Beam:
         return self.coverage_penalty * paid.clamp(min=FAINT, max=1.0).log().sum(dim=1)
 
     def _harvest(
-        self, front: "_Front", coverage: Float[Tensor, " n"] | None, limits: Limits, found: list[list[Hypothesis]]
+        self,
+        front: "_Front",
+        coverage: Float[Tensor, " n"] | None,
+        limits: Limits,
+        found: list[list[Hypothesis]],
+        given_up: Collection[int],
     ) -> "_Front":
-        """Move what has ended, or has reached its limit, from the front to what was found."""
+        """Move what has ended, has reached its limit or was given up from the front to what was found."""
         ended = front.tokens[:, :, -1] == limits.end
-        full = (front.tokens.shape[2] - 1 >= limits.longest[front.sources]).unsqueeze(1)
-        done = front.live & (ended | full)
+        full = front.tokens.shape[2] - 1 >= limits.longest[front.sources]
+        if given_up:
+            full |= torch.isin(front.sources, torch.tensor(list(given_up)))
+        done = front.live & (ended | full.unsqueeze(1))
         for row, place in done.nonzero().tolist():
             extra = 0.0 if coverage is None else coverage[front.parents[row, place]].item()
-            found[int(front.sources[row])].append(self._hypothesis(front, row, place, limits.end, extra))
+            source, one = int(front.sources[row]), self._hypothesis(front, row, place, limits.end, extra)
+            found[source].append(one)
+            if limits.watch is not None and front.nodes is not None:
+                limits.watch.end(source, int(front.nodes[row, place]), one)
         return replace(front, totals=front.totals.masked_fill(done, -torch.inf), places=front.places - done.sum(dim=1))
 
     def _hypothesis(self, front: "_Front", row: int, place: int, end: int, extra: float) -> Hypothesis:
@@ -95,6 +128,7 @@ class _Front:
     logprobs: Float[Tensor, "b k t"]  # of each token; 0 for the start mark
     totals: Float[Tensor, "b k"]  # log-probability so far; -inf where the row is not in use
     parents: Int[Tensor, "b k"]  # the rows of the last step that these continue
+    nodes: Int[Tensor, "b k"] | None = None  # the number that who records gave to each; None: nobody does
 
     @property
     def live(self) -> Bool[Tensor, "b k"]:
@@ -124,24 +158,48 @@ def _start(sources: int, width: int, mark: int) -> _Front:
     )
 
 
-def _grow(front: _Front, logprobs: Float[Tensor, "n v"]) -> _Front:
+def _grow(front: _Front, logprobs: Float[Tensor, "n v"], watch: Watch | None = None) -> _Front:
     """The likeliest continuations of each source, as many as there are places."""
     sources, rows = front.totals.shape
     width = int(front.places.max())
-    best, tokens = top(logprobs, min(width, logprobs.shape[1]))  # what is best of all is among the best of its row
+    seen = width + (0 if watch is None else width if watch.records else 1)  # who looks on sees what is left out too
+    best, tokens = top(logprobs, min(seen, logprobs.shape[1]))  # what is best of all is among the best of its row
     each = best.shape[1]
     candidates = (front.totals.unsqueeze(2) + best.view(sources, rows, each)).flatten(1)
-    totals, chosen = candidates.topk(min(width, rows * each), dim=1)
-    parents = chosen // each
+    totals, chosen = candidates.topk(min(seen, rows * each), dim=1)
+    added = [part.reshape(sources, -1).gather(1, chosen) for part in (tokens, best)]
+    nodes = None if watch is None else _report(front, watch, totals, chosen // each, *added)
+    totals, parents = totals[:, :width], (chosen // each)[:, :width]
     past = parents.unsqueeze(2).expand(-1, -1, front.tokens.shape[2])
-    added = [part.reshape(sources, -1).gather(1, chosen).unsqueeze(2) for part in (tokens, best)]
+    last = [part[:, :width].unsqueeze(2) for part in added]
     return replace(
         front,
-        tokens=torch.cat([front.tokens.gather(1, past), added[0]], dim=2),
-        logprobs=torch.cat([front.logprobs.gather(1, past), added[1]], dim=2),
+        tokens=torch.cat([front.tokens.gather(1, past), last[0]], dim=2),
+        logprobs=torch.cat([front.logprobs.gather(1, past), last[1]], dim=2),
         totals=totals.masked_fill(torch.arange(totals.shape[1]) >= front.places.unsqueeze(1), -torch.inf),
         parents=parents + rows * torch.arange(sources).unsqueeze(1),
+        nodes=None if nodes is None else nodes[:, :width],
     )
+
+
+def _report(
+    front: _Front,
+    watch: Watch,
+    totals: Float[Tensor, "b c"],
+    parents: Int[Tensor, "b c"],
+    tokens: Int[Tensor, "b c"],
+    logprobs: Float[Tensor, "b c"],
+) -> Int[Tensor, "b c"] | None:
+    """Tell who looks on what is kept of the continuations, and how narrowly; their numbers, if they are recorded."""
+    ends = front.places.unsqueeze(1).clamp(max=totals.shape[1])
+    left = F.pad(totals, (0, 1), value=-torch.inf).gather(1, ends).squeeze(1)
+    margins = totals.gather(1, ends - 1).squeeze(1) - left
+    watch.decide(front.sources, margins.masked_fill(left == -torch.inf, torch.inf))
+    if not watch.records:
+        return None
+    before = torch.full_like(front.parents, -1) if front.nodes is None else front.nodes
+    kept = torch.arange(totals.shape[1]) < front.places.unsqueeze(1)
+    return watch.grow(front.sources, before.gather(1, parents), tokens, logprobs, totals, kept)
 
 
 def _tighten(front: _Front) -> _Front:
@@ -157,6 +215,7 @@ def _tighten(front: _Front) -> _Front:
         logprobs=front.logprobs.gather(1, past),
         totals=totals,
         parents=front.parents.gather(1, kept),
+        nodes=None if front.nodes is None else front.nodes.gather(1, kept),
     )
 
 

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from jaxtyping import Float, Int
+from torch import Tensor
+
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 from seq2see.search.walk import walk
 
@@ -12,4 +15,10 @@ class Greedy:
     width = 1
 
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
-        return [[row] for row in walk(step, state, fixed, limits, choose=lambda logprobs, _: logprobs.argmax(dim=1))]
+        def choose(logprobs: Float[Tensor, "n v"], sources: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
+            if limits.watch is not None:
+                first, second = logprobs.topk(2, dim=1).values.unbind(dim=1)
+                limits.watch.decide(sources, first - second)
+            return logprobs.argmax(dim=1)
+
+        return [[row] for row in walk(step, state, fixed, limits, choose=choose)]

@@ -1,11 +1,11 @@
 """What a search finds, and what every search must be told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.search.rules import Rule, force, release
@@ -29,6 +29,37 @@ class Hypothesis:
         return sum(self.logprobs)
 
 
+class Watch:
+    """Somebody who looks on while a search works; a search calls only where there is somebody."""
+
+    records = False  # whether `grow` and `end` are to be called
+
+    def step(self, sources: Sequence[int], contenders: Callable[[int], list[Hypothesis]]) -> Collection[int]:
+        """After each step: the sources at work, and what the output of each may still begin with, the best first.
+
+        What comes back are the sources to give up; their outputs are cut where they stand.
+        """
+        return ()
+
+    def decide(self, sources: Int[Tensor, " n"], margins: Float[Tensor, " n"]) -> None:
+        """How much likelier what was taken is than what was left, wherever a search decides."""
+
+    def grow(
+        self,
+        sources: Int[Tensor, " b"],
+        parents: Int[Tensor, "b c"],
+        tokens: Int[Tensor, "b c"],
+        logprobs: Float[Tensor, "b c"],
+        totals: Float[Tensor, "b c"],
+        kept: Bool[Tensor, "b c"],
+    ) -> Int[Tensor, "b c"]:
+        """The continuations a beam looked at, with a number for each that later ones name as parent (the first: -1)."""
+        return parents
+
+    def end(self, source: int, node: int, hypothesis: Hypothesis) -> None:
+        """One of those numbers has become an output."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """The marks of the vocabulary, how long an output may become, source by source, and the rules it obeys."""
@@ -41,6 +72,7 @@ class Limits:
     prefixes: Int[Tensor, "b p"] | None = None  # with what outputs must begin, -1 behind it; it beats every rule
     # the attention that each hypothesis has paid to each position of its source [n s], read off a state
     coverage: Callable[[Any], Tensor] | None = None
+    watch: Watch | None = None  # who looks on
 
     def logprobs(
         self, logits: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]

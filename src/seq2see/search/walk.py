@@ -28,7 +28,11 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice) 
         for source, token, logprob in zip(alive.tolist(), tokens.tolist(), taken.tolist(), strict=True):
             found[source].append((token, logprob))
         history = torch.cat([history, tokens.unsqueeze(1)], dim=1)
-        going = ((tokens != limits.end) & (position + 1 < limits.longest[alive])).nonzero().squeeze(1)
+        more = (tokens != limits.end) & (position + 1 < limits.longest[alive])
+        if limits.watch is not None:
+            given_up = limits.watch.step(alive.tolist(), lambda source: [_hypothesis(found[source], limits.end)])
+            more &= torch.tensor([source not in given_up for source in alive.tolist()])
+        going = more.nonzero().squeeze(1)
         if len(going) == 0:
             break
         if len(going) < len(alive):

@@ -9,10 +9,14 @@ from jaxtyping import Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError, TokenError
-from seq2see.data.tokenise import END, PAD, SPACE, START, UNKNOWN, Tokenizer
-from seq2see.search.hypothesis import Limits
+from seq2see.data.sequences import PAD
+from seq2see.data.tokenise import END, SPACE, START, UNKNOWN, Tokenizer
+from seq2see.search.hypothesis import Limits, Watch
 from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, Rules, pack_prefixes
+from seq2see.search.watch import Renamed
 from seq2see.tasks.beginning import Beginning
+
+Prefix = str | tuple[int, ...]  # what an output begins with, as a person types it or as ids
 
 
 @dataclass(frozen=True)
@@ -21,8 +25,9 @@ class Demands:
 
     target: Tokenizer
     rules: Rules
-    prefixes: Sequence[str] = ()  # one for each text, or none at all
+    prefixes: Sequence[Prefix] = ()  # one for each text, or none at all
     unknown: bool = False  # whether the unknown mark may come
+    watch: Watch | None = None  # who looks on
 
     def limit(self, rows: Sequence[int], start: Beginning) -> Limits:
         """The limits of a batch, which holds the given rows of all texts."""
@@ -38,6 +43,7 @@ class Demands:
             rules=rules,
             prefixes=pack_prefixes([head for head, _ in heads]) if any(head for head, _ in heads) else None,
             coverage=start.coverage,
+            watch=None if self.watch is None else Renamed(self.watch, rows),
         )
 
     def _longest(self, usual: Int[Tensor, " b"], prefix: Int[Tensor, "*b"]) -> Int[Tensor, " b"]:
@@ -75,8 +81,10 @@ class Demands:
                 )
         return heads
 
-    def _cut(self, text: str) -> tuple[list[int], bool]:
+    def _cut(self, text: Prefix) -> tuple[list[int], bool]:
         """The tokens of one prefix; a space at its end is the mark of the word that follows, not a token."""
+        if isinstance(text, tuple):
+            return self._check(text), False
         if not text.strip():
             return [], False
         ended = self.target.marks_spaces and text.endswith(" ")
@@ -86,3 +94,13 @@ class Demands:
         if unknown:
             raise TokenError(f"a prefix must have known tokens only; got {unknown[0]!r} in {text!r}; change it.")
         return self.target.ids([text])[0][:-1], ended
+
+    def _check(self, ids: tuple[int, ...]) -> list[int]:
+        """Ids that an output may begin with: only its last may be the end mark."""
+        for place, number in enumerate(ids, 1):
+            if not END <= number < len(self.target) or (number == END and place < len(ids)):
+                raise TokenError(
+                    f"the ids of a prefix must be tokens from {UNKNOWN} to {len(self.target) - 1}, or {END} to end it; "
+                    f"got {number} at place {place}."
+                )
+        return list(ids)

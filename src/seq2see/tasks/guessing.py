@@ -6,7 +6,8 @@ from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.data.batch import Batch
-from seq2see.data.tokenise import END, PAD, START, UNKNOWN
+from seq2see.data.sequences import PAD
+from seq2see.data.tokenise import END, START, UNKNOWN
 from seq2see.models.seq2seq import Decoder
 from seq2see.nn.loss import CHUNK
 

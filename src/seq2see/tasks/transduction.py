@@ -1,60 +1,44 @@
-"""Text to text: data, loss, prediction and metrics of a sequence-to-sequence model."""
+"""From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
 from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
-from seq2see.core.token import Token
-from seq2see.data.batch import Batch, group_by_length, pad
+from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
-from seq2see.data.store import pack
+from seq2see.data.sequences import pack
+from seq2see.data.sources import Cutter
+from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
+from seq2see.metrics.caption import glance_captions, score_captions
+from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.nn.loss import output_cross_entropy
-from seq2see.search.hypothesis import Hypothesis, Search
+from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
-from seq2see.tasks.demands import Demands
+from seq2see.tasks.demands import Demands, Prefix
+from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
+from seq2see.tasks.task import Loss, Output
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Sums over the target tokens of a batch."""
-
-    total: Float[Tensor, ""]  # what is minimised
-    nll: Float[Tensor, ""]  # negative log-likelihood, without smoothing
-    tokens: int
-
-
-@dataclass(frozen=True)
-class Output:
-    """One predicted text."""
-
-    text: str
-    score: float  # what the search ranks by
-    tokens: tuple[Token, ...]  # with confidences; the end mark last if it was reached
-    ids: tuple[int, ...]
-    source: str
-    finished: bool = True  # False: it was cut at the longest length that is tried
 
 
 @dataclass(frozen=True)
 class Transduction:
     """The task with its learned tokenizers."""
 
-    source: Tokenizer
+    source: Cutter
     target: Tokenizer
     longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
 
@@ -82,9 +66,10 @@ class Transduction:
             return build_seq2seq(
                 encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
                 decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
-                source_vocabulary=len(self.source),
+                source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
                 share=share,
+                evenness=config.train.attention_penalty,
             )
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
@@ -95,12 +80,29 @@ class Transduction:
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
         inputs = mix_guesses(decoder, memory, batch, share=guessed) if guessed else batch.inputs
-        with choosing() as choices:
+        with choosing() as choices, watching(model, wanted=model.evenness > 0) as trace:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
+        if trace is not None:
+            total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
+
+    @torch.inference_mode()
+    def likelihood(self, model: Seq2Seq, store: Store, *, budget: int) -> tuple[float, int]:
+        """The negative log-likelihood of all targets of a store, and how many tokens they have."""
+        model.eval()
+        plan = plan_batches(store.source.lengths, store.target.lengths, budget=budget, seed=0, epoch=0)
+        losses = [self.loss(model, collate(store, rows)) for rows in plan]
+        return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
+
+    def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
+        """How many tokens the model wavers between at each place of the given targets, on average."""
+        store = Store(self.source.prepare(pairs.source), pack(self.target.ids(pairs.target)), fingerprint="")
+        nll, tokens = self.likelihood(model, store, budget=PREDICT_TOKENS)
+        signature = f"perplexity|n:{len(pairs)}|unit:token|tokens:{tokens}|vocabulary:{len(self.target)}|end:counted"
+        return Metric("perplexity", to_perplexity(nll / tokens), signature, higher_is_better=False)
 
     @torch.inference_mode()
     def predict(
@@ -110,17 +112,19 @@ class Transduction:
         search: Search,
         *,
         rules: Rules | None = None,
-        prefixes: Sequence[str] = (),
+        prefixes: Sequence[Prefix] = (),
         unknown: bool = False,
         others: Sequence[tuple["Transduction", Seq2Seq]] = (),
+        watch: Watch | None = None,
     ) -> list[list[Output]]:
         """Outputs for each text, best first; a blank text has a blank output.
 
         A prefix for each text is what its outputs begin with; `unknown` permits the unknown mark; `others` are models
-        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's.
+        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's; a
+        `watch` looks on, and knows the texts by their places.
         """
         ids = [torch.tensor(self.target.match(task.target)) for task, _ in others]
-        demands = Demands(self.target, rules or Rules(), prefixes, unknown)
+        demands = Demands(self.target, rules or Rules(), prefixes, unknown, watch)
         plan, covering = self.plan(texts, search), getattr(search, "coverage_penalty", 0.0) > 0
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         for rows in plan:
@@ -138,33 +142,57 @@ class Transduction:
         for text in texts:
             if not isinstance(text, str):
                 raise TokenError(f"predict takes texts; got {type(text).__name__}; give a str or a list of them.")
-        rows = [row for row, text in enumerate(texts) if text.strip()]
+        rows = [row for row, text in enumerate(texts) if not self.source.is_blank(text)]
         if not rows:
             return []
-        sequences = pack(self.source.ids([texts[row] for row in rows]))
-        batches = group_by_length(sequences, budget=max(PREDICT_TOKENS // search.width, 1))
+        lengths = self.source.prepare([texts[row] for row in rows]).lengths
+        batches = group_by_length(lengths, budget=max(PREDICT_TOKENS // search.width, 1))
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
         """Read a batch of texts; `covering` makes the step add up the attention it pays to them."""
         model.eval()
-        source, mask = pad(self.source.ids(texts))
+        source, mask = self.source.prepare(texts).gather(range(len(texts)))
         memory = model.encoder(source, mask)
         fixed, state = model.decoder.begin(memory)
         # as long as any target of training, and for longer sources twice their length and a little
-        longest = (2 * mask.sum(dim=1) + 20).clamp(min=self.longest_target)
+        longest = (2 * mask.flatten(1).sum(dim=1) + 20).clamp(min=self.longest_target)
         beginning = Beginning(model.decoder.step, state, fixed, longest)
-        return cover(beginning, model, memory.mask) if covering else beginning
+        return cover(beginning, model, memory) if covering else beginning
+
+    def describe(self) -> str:
+        """What it reads and writes, for people."""
+        written = f"{len(self.target):,} target tokens"
+        return f"{len(self.source):,} source and {written}" if isinstance(self.source, Tokenizer) else written
+
+    def examine(self, pairs: Pairs) -> Pairs:
+        """What outputs are compared with: a picture counts once, with all its captions."""
+        return pairs if isinstance(self.source, Tokenizer) else pairs.group()
+
+    def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
+        """What is learned of the final weights from held-out data: nothing."""
+        return {}
+
+    def recall(self, facts: Mapping[str, Any]) -> "Transduction":
+        """The task as it was when its weights were written."""
+        return replace(self, longest_target=facts["longest_target"])
 
     def score(
-        self, outputs: Sequence[str], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+        self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task."""
-        return score_texts(outputs, references, bleu_tokenizer=bleu_tokenizer)
+        """Every metric of this task; METEOR of captions where Java and its program are."""
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+        with Meteor() if explain_absence() is None else nullcontext() as meteor:
+            return score_captions(texts, pairs.references, meteor=meteor)
 
-    def glance(self, outputs: Sequence[str], references: Sequence[str]) -> list[Metric]:
+    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
-        return glance_texts(outputs, references)
+        texts = [output.text for output in outputs]
+        if isinstance(self.source, Tokenizer):
+            return glance_texts(texts, pairs.target)
+        return glance_captions(texts, pairs.references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
@@ -174,6 +202,10 @@ class Transduction:
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
 
 
-def _learn(spec: PartSpec | None, texts: Sequence[str], side: str) -> Tokenizer:
-    tokenizer: Tokenizer = part("tokenizer", spec, path=("tokens", side))().learn(texts)
-    return tokenizer
+def to_perplexity(nll: float) -> float:
+    """exp of the mean negative log-likelihood of a token, as far as there are numbers for it."""
+    return exp(min(nll, 700.0))
+
+
+def _learn(spec: PartSpec | None, sources: Sequence[str], side: str) -> Any:
+    return part("tokenizer", spec, path=("tokens", side))().learn(sources)

@@ -5,7 +5,16 @@ check_score("my_file:MyScore")
 """
 
 from seq2see.testing.attention import check_normaliser, check_score, check_window
-from seq2see.testing.decoding import check_decoder, check_encoder, check_reading, tiny_decoder, tiny_encoder
+from seq2see.testing.decoding import (
+    check_decoder,
+    check_encoder,
+    check_reading,
+    draw_documents,
+    draw_pictures,
+    draw_texts,
+    tiny_decoder,
+    tiny_encoder,
+)
 from seq2see.testing.searching import check_search
 
 __all__ = [
@@ -16,6 +25,9 @@ __all__ = [
     "check_score",
     "check_search",
     "check_window",
+    "draw_documents",
+    "draw_pictures",
+    "draw_texts",
     "tiny_decoder",
     "tiny_encoder",
 ]

@@ -1,6 +1,7 @@
 """Laws of encoders and decoders."""
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,7 +16,10 @@ from seq2see.search.hypothesis import Hypothesis, Limits, Search
 from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
 
+Draw = Callable[[Sequence[int]], tuple[Tensor, Tensor]]
+
 SOURCES, LENGTH, TARGETS = 3, 7, 5
+SIDE = 32  # of a picture, in pixels
 WORDS, SIGNS, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
 END = 2
 PIECES = ("", "", "", *"abcdefghijklmn")
@@ -25,7 +29,7 @@ PREFIXES = ((5, 6), (), (7,))
 def tiny_encoder(spec: Any) -> Any:
     """A small encoder of a registered kind, its options filled with small values where they have no default."""
     torch.manual_seed(3)
-    return _tiny("encoder", spec)(vocabulary=WORDS).double().eval()
+    return _tiny("encoder", spec)(vocabulary=WORDS, picture_size=SIDE).double().eval()
 
 
 def tiny_decoder(spec: Any, encoder: Any) -> Any:
@@ -34,71 +38,93 @@ def tiny_decoder(spec: Any, encoder: Any) -> Any:
     return _tiny("decoder", spec)(vocabulary=SIGNS, memory_size=encoder.memory_size).double().eval()
 
 
-def check_encoder(spec: Any) -> None:
-    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states."""
+def check_encoder(spec: Any, draw: Draw | None = None) -> None:
+    """Padding and batch-mates change nothing, and nothing that may not be read is left in the states.
+
+    `draw` gives the sources of the rows it is asked for, padded; without it they are texts, or pictures.
+    """
     encoder = tiny_encoder(spec)
-    tokens, mask = _sources()
-    together: Memory = encoder(tokens, mask)
-    for row, length in enumerate(mask.sum(dim=1).tolist()):
-        alone: Memory = encoder(tokens[row : row + 1, :length], mask[row : row + 1, :length])
-        torch.testing.assert_close(together.states[row, :length], alone.states[0])
-        torch.testing.assert_close(together.contents[row, :length], alone.contents[0])
-        assert (together.states[row, length:] == 0).all(), "padding is left in the states"
-        assert (together.contents[row, length:] == 0).all(), "padding is left in the values"
-        if alone.summary is not None and together.summary is not None:
-            torch.testing.assert_close(together.summary[row], alone.summary[0])
-        for mine, other in zip(together.carry or (), alone.carry or (), strict=True):
-            for left, right in zip(mine, other, strict=True):
-                torch.testing.assert_close(left[row], right[0])
+    draw = draw or choose_draw(encoder)
+    together: Memory = encoder(*draw(range(SOURCES)))
+    for row in range(SOURCES):
+        alone: Memory = encoder(*draw([row]))
+        for mine, other in zip(_list_tapes(together), _list_tapes(alone), strict=True):
+            torch.testing.assert_close(mine[row][together.mask[row]], other[0][alone.mask[0]])
+            assert (mine[row][~together.mask[row]] == 0).all(), "padding is left in the memory"
+        for mine, other in zip(_list_rest(together), _list_rest(alone), strict=True):
+            torch.testing.assert_close(mine[row], other[0])
+        cells = alone.mask.shape[1] if alone.grid is None else alone.grid[0] * alone.grid[1]
+        assert cells == alone.mask.shape[1], "a grid has other cells than the states"
 
 
-def check_decoder(spec: Any, encoder_spec: Any) -> None:
+def _list_tapes(memory: Memory) -> list[Tensor]:
+    """What a memory holds for each of its positions."""
+    return [memory.states, memory.contents, *([memory.cells] if memory.cells is not None else [])]
+
+
+def _list_rest(memory: Memory) -> list[Tensor]:
+    """What a memory holds for the whole source."""
+    rest = [memory.summary, memory.focus, *(part for state in memory.carry or () for part in state)]
+    return [part for part in rest if part is not None]
+
+
+def check_decoder(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> None:
     """Steps equal teacher forcing; no look into the future; rows are independent; every search keeps its promises."""
     encoder = tiny_encoder(encoder_spec)
+    draw = draw or choose_draw(encoder)
     decoder = tiny_decoder(spec, encoder)
-    memory = encoder(*_sources())
+    memory = encoder(*draw(range(SOURCES)))
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
     everyone, beam = range(SOURCES), Beam(width=4, n_best=4)
-    greedy, narrow = (decode(decoder, encoder, everyone, search) for search in (Greedy(), Beam(width=1)))
+    greedy, narrow = (decode(decoder, encoder, everyone, search, draw=draw) for search in (Greedy(), Beam(width=1)))
     assert [row[0].tokens for row in greedy] == [row[0].tokens for row in narrow]
     # rules are a law of searches; here one search that reorders, under rules, shows all that a state must stand
-    several = decode(decoder, encoder, everyone, beam, ruled=True)
-    for found in (greedy, several, decode(decoder, encoder, everyone, Sample(n_best=2, seed=1))):
-        _check_rescoring(decoder, encoder, found)
+    several = decode(decoder, encoder, everyone, beam, ruled=True, draw=draw)
+    for found in (greedy, several, decode(decoder, encoder, everyone, Sample(n_best=2, seed=1), draw=draw)):
+        _check_rescoring(decoder, encoder, found, draw)
     for row in everyone:
-        (alone,) = decode(decoder, encoder, [row], beam, ruled=True)
+        (alone,) = decode(decoder, encoder, [row], beam, ruled=True, draw=draw)
         assert [h.tokens for h in alone] == [h.tokens for h in several[row]], "company changes the outputs"
 
 
-def check_reading(spec: Any, encoder_spec: Any) -> None:
+def check_reading(spec: Any, encoder_spec: Any, draw: Draw | None = None) -> None:
     """A decoder reads what an encoder leaves behind: steps equal teacher forcing."""
     encoder = tiny_encoder(encoder_spec)
-    _check_steps(tiny_decoder(spec, encoder), encoder(*_sources()))
+    draw = draw or choose_draw(encoder)
+    _check_steps(tiny_decoder(spec, encoder), encoder(*draw(range(SOURCES))))
 
 
-@torch.no_grad()
+@torch.inference_mode()
 def decode(
-    decoder: Any, encoder: Any, rows: Sequence[int], search: Search, *, ruled: bool = False
+    decoder: Any,
+    encoder: Any,
+    rows: Sequence[int],
+    search: Search,
+    *,
+    ruled: bool = False,
+    draw: Draw | None = None,
 ) -> list[list[Hypothesis]]:
     """Search with a tiny model, with rules and prefixes or without; outputs are short."""
-    tokens, mask = _sources(rows)
-    fixed, state = decoder.begin(encoder(tokens, mask))
+    source, mask = (draw or choose_draw(encoder))(rows)
+    fixed, state = decoder.begin(encoder(source, mask))
     rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
     prefixes = pack_prefixes([PREFIXES[row] for row in rows]) if ruled else None
-    longest = mask.sum(dim=1) + 3
+    longest = mask.flatten(1).sum(dim=1) + 3
     return search(decoder.step, state, fixed, Limits(1, END, longest, (0, 1), rules=rules, prefixes=prefixes))
 
 
 def _check_steps(decoder: Any, memory: Memory) -> None:
+    """Each as it is used: steps in predicting, where nothing keeps gradients, teacher forcing in training."""
     tokens = torch.randint(0, SIGNS, (SOURCES, TARGETS))
-    fixed, state = decoder.begin(memory)
     logits = []
-    for token in tokens.unbind(dim=1):
-        step, state = decoder.step(token, state, fixed)
-        logits.append(step)
-    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory))
+    with torch.inference_mode():
+        fixed, state = decoder.begin(memory)
+        for token in tokens.unbind(dim=1):
+            step, state = decoder.step(token, state, fixed)
+            logits.append(step)
+    torch.testing.assert_close(torch.stack(logits, dim=1), decoder(tokens, memory).detach())
 
 
 def _check_causality(decoder: Any, memory: Memory) -> None:
@@ -110,6 +136,7 @@ def _check_causality(decoder: Any, memory: Memory) -> None:
     assert not torch.allclose(before[:, 3], after[:, 3]), "a token changes nothing"
 
 
+@torch.inference_mode()
 def _check_selection(decoder: Any, memory: Memory) -> None:
     """Reordering hypotheses and then stepping is stepping and then reordering, with several hypotheses a source."""
     fixed, state = decoder.begin(memory)
@@ -125,21 +152,26 @@ def _check_selection(decoder: Any, memory: Memory) -> None:
     torch.testing.assert_close(again, also)
 
 
-def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]]) -> None:
+def _check_rescoring(decoder: Any, encoder: Any, found: Sequence[Sequence[Hypothesis]], draw: Draw) -> None:
     """The log-probability a search reports is the one teacher forcing gives."""
     rows = [row for row, hypotheses in enumerate(found) for _ in hypotheses]
     hypotheses = [hypothesis for several in found for hypothesis in several]
     inputs = torch.zeros(len(rows), max(len(h.tokens) for h in hypotheses), dtype=torch.long)
     for line, hypothesis in zip(inputs, hypotheses, strict=True):
         line[: len(hypothesis.tokens)] = torch.tensor([1, *hypothesis.tokens[:-1]])
-    logprobs = decoder(inputs, encoder(*_sources(rows))).log_softmax(dim=-1)
+    logprobs = decoder(inputs, encoder(*draw(rows))).log_softmax(dim=-1)
     for mine, hypothesis in zip(logprobs, hypotheses, strict=True):
         again = mine[range(len(hypothesis.tokens)), hypothesis.tokens]
         torch.testing.assert_close(torch.tensor(hypothesis.logprobs, dtype=again.dtype), again, rtol=1e-5, atol=1e-6)
 
 
-def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
-    """The given ones of three sources, padded to the longest of them."""
+def choose_draw(encoder: Any) -> Draw:
+    """Pictures for an encoder that wants to know their size, texts for others."""
+    return draw_pictures if "picture_size" in inspect.signature(type(encoder)).parameters else draw_texts
+
+
+def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three texts, padded to the longest of them."""
     torch.manual_seed(2)
     tokens = torch.randint(0, WORDS, (SOURCES, LENGTH))[list(rows)]
     mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
@@ -147,9 +179,34 @@ def _sources(rows: Sequence[int] = range(SOURCES)) -> tuple[Tensor, Tensor]:
     return tokens[:, :longest], mask[:, :longest]
 
 
+def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three documents of up to four sentences, padded to the longest of each."""
+    torch.manual_seed(2)
+    lengths = torch.tensor([[2, 7, 1, 5], [3, 1, 0, 0], [4, 0, 0, 0]])[list(rows)]
+    tokens = torch.randint(0, WORDS, (SOURCES, 4, LENGTH))[list(rows)]
+    sentences, words = int((lengths > 0).sum(dim=1).max()), int(lengths.max())
+    mask = torch.arange(words) < lengths[:, :sentences].unsqueeze(2)
+    return tokens[:, :sentences, :words], mask
+
+
+def draw_pictures(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The given ones of three pictures."""
+    torch.manual_seed(2)
+    pixels = torch.randint(0, 256, (SOURCES, 3, SIDE, SIDE), dtype=torch.uint8)
+    return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)
+
+
 def _tiny(group: str, spec: Any) -> Part:
     chosen = part(group, spec)
-    small = {"size": SIZE, "embedding_size": EMBEDDING, "layers": LAYERS, "heads": 2}
+    small: dict[str, Any] = {
+        "size": SIZE,
+        "embedding_size": EMBEDDING,
+        "layers": LAYERS,
+        "heads": 2,
+        "rows": 11,
+        "width": 3,
+    }
+    small["backbone"] = "small"
     known = find(group, chosen.kind).__init__.__annotations__
     options = {name: value for name, value in small.items() if name in known and name not in chosen.options}
     return Part(group, chosen.kind, {**chosen.options, **options})

@@ -13,8 +13,8 @@ from seq2see.config.load import load_config
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, TokenError
 from seq2see.core.files import write_atomic
-from seq2see.data.tokenise import Tokenizer
-from seq2see.tasks.transduction import Transduction
+from seq2see.data.sources import read_cutter
+from seq2see.tasks.task import Task, read_task
 from seq2see.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 
 SIDES = ("source", "target")
@@ -70,14 +70,15 @@ class RunFolder:
             raise CheckpointError(f"{self.config_file}: the file is cut short (its last line must be `...`).")
         return load_config(file=self.config_file).config
 
-    def write_task(self, task: Transduction) -> None:
+    def write_task(self, task: Task) -> None:
         """Save the tokenizers."""
         for side in SIDES:
             write_atomic(self._tokenizer_file(side), getattr(task, side).to_json())
 
-    def read_task(self) -> Transduction:
-        """Load the tokenizers."""
-        return Transduction(self._read_tokenizer("source"), self._read_tokenizer("target"))
+    def read_task(self) -> Any:
+        """The task with its tokenizers."""
+        name = self.read_config().task
+        return read_task(name, self._read_tokenizer("source"), self._read_tokenizer("target"))
 
     @property
     def has_task(self) -> bool:
@@ -145,10 +146,10 @@ class RunFolder:
         file = self._tokenizer_file(side)
         return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
-    def _read_tokenizer(self, side: str) -> Tokenizer:
+    def _read_tokenizer(self, side: str) -> Any:
         file = self._tokenizer_file(side)
         try:
-            return Tokenizer.from_json(file.read_text(encoding="utf-8"))
+            return read_cutter(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise CheckpointError(f"{file}: there is no such file; the run folder is not whole.") from None
         except (TokenError, UnicodeDecodeError) as error:

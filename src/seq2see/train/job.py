@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor, nn
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError
@@ -15,19 +17,17 @@ from seq2see.core.foreign import admit
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import Sequences, pack
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
-from seq2see.data.tokenise import END, START
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
-from seq2see.tasks.transduction import Transduction
+from seq2see.tasks.task import Task, learn_task
+from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
-
-SMALL = 1_000_000  # parameters; below, two threads spend as much time waiting for each other as they save
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,12 @@ class Job:
         fit, train = self.fit, self.fit.config.train
         lengths = fit.store.source.lengths, fit.store.target.lengths
         plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
-        seconds = []
         averages = [buffer.clone() for buffer in fit.model.buffers()]  # a loss may move them
+        seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
-            loss = fit.task.loss(fit.model, collate(fit.store, rows), guessed=train.scheduled_sampling)
-            loss.total.backward()
+            fit.crew.work(train.updates, [(fit.store, rows)], None)  # the last update guesses most
             seconds.append(time.perf_counter() - began)
-        fit.optimizer.zero_grad()
         for buffer, before in zip(fit.model.buffers(), averages, strict=True):
             buffer.copy_(before)
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
@@ -85,26 +83,27 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     read_search(config.search)[0]()
     parts = read_pretrained(config.init) if _begins(folder) else []
     known = choose_tokenizers(config, parts)
-    task = folder.read_task() if folder.has_task else Transduction.learn(config, splits["train"], known=known)
+    task = folder.read_task() if folder.has_task else learn_task(config, splits["train"], known=known)
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
-    _try(model)
-    stores = {name: _prepare(splits[name], task, config) for name in ("train", "valid")}
+    _try(task, model, splits["train"].take([0]))
+    stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
+    if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
+        count_bias(model.output, stores["train"].target)
     valid = splits["valid"]
 
-    def evaluate(model: Seq2Seq) -> dict[str, float]:
+    def evaluate(model: Any) -> dict[str, float]:
         return measure(task, model, valid, stores["valid"], config)
 
-    fit = Fit(config, task, model, stores["train"], evaluate, folder)
+    def settle(weights: Mapping[str, Tensor]) -> dict[str, Any]:
+        final = task.build(config)
+        final.load_state_dict(dict(weights))
+        return task.settle(final, stores["valid"])
+
+    fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
-
-
-def choose_threads(config: Config, model: Seq2Seq) -> int:
-    """As many threads as are worth their trouble; the same on every start, because sums depend on it bit by bit."""
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    return config.train.threads or (1 if parameters < SMALL else torch.get_num_threads())
 
 
 def open_folder(job: Job, config_text: str) -> None:
@@ -124,25 +123,37 @@ def _begins(folder: RunFolder) -> bool:
     return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts["complete"])
 
 
-def _try(model: Seq2Seq) -> None:
+@torch.no_grad()
+def count_bias(output: nn.Linear, targets: Sequences) -> None:
+    """Let an output layer begin with the log-probability of each token by its count, with one more for each."""
+    counts = torch.from_numpy(np.bincount(targets.ids, minlength=output.out_features)) + 1.0
+    output.bias.copy_((counts / counts.sum()).log())
+
+
+@torch.no_grad()
+def _try(task: Task, model: Any, one: Pairs) -> None:
     """Run the model once on next to nothing: halves that do not fit each other are found here."""
-    tokens = torch.tensor([[START, END]])
-    with torch.no_grad():
-        model(tokens, torch.ones_like(tokens, dtype=torch.bool), tokens)
+    model.eval()
+    store = Store(task.source.prepare(one.source), pack(task.target.ids(one.target)), "")
+    task.loss(model, collate(store, np.array([0])))
 
 
 @torch.inference_mode()
-def measure(task: Transduction, model: Seq2Seq, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
+def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
+    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
     model.eval()
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
-    some = pairs.take(range(min(config.train.evaluate_pairs, len(pairs))))
-    outputs = [rows[0].text for rows in task.predict(model, some.source, Greedy())]
-    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some.target)}
-    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+    mean = sum(loss.nll.item() for loss in losses) / sum(loss.tokens for loss in losses)
+    examples = task.examine(pairs)
+    some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
+    outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
+    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
+    more = {"perplexity": to_perplexity(mean)} if isinstance(task, Transduction) else {}
+    return {"valid_loss": mean, **scores, **more}
 
 
-def _prepare(pairs: Pairs, task: Transduction, config: Config) -> Store:
-    return prepare(pairs, task.source, task.target, max_tokens=config.data.max_tokens, cache=cache_folder())
+def _prepare(pairs: Pairs, task: Task, model: Any, config: Config) -> Store:
+    limit = config.data.max_tokens
+    return prepare(pairs, task.source, task.target, max_tokens=limit, cache=cache_folder(), encoder=model.encoder)

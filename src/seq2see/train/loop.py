@@ -8,27 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, optim
+from torch import Tensor
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, Seq2SeeError
 from seq2see.core.registry import part
-from seq2see.data.batch import Batch, collate, plan_batches
+from seq2see.data.batch import plan_batches
+from seq2see.data.sources import vary
 from seq2see.data.store import Store
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.share import table_scales
-from seq2see.tasks.transduction import Transduction
-from seq2see.train.checkpoint import (
-    Checkpoint,
-    average,
-    dump_optimizer,
-    read_checkpoint,
-    restore_optimizer,
-    write_checkpoint,
-)
+from seq2see.tasks.task import Task
+from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
+from seq2see.train.distributed import Crew, Part
+from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
+from seq2see.train.learner import Learner, strip
 from seq2see.train.record import Record
 from seq2see.train.schedule import Schedule
+from seq2see.train.team import choose_team, recall_team
 
 KEPT = 2  # checkpoints to go on from: should the newest be damaged, there is one before it
 HOPELESS = 20  # updates in a row whose gradient is not a number before we give up
@@ -91,23 +88,20 @@ class Fit:
     """One training: what it trains, on what, and where it keeps its state."""
 
     config: Config
-    task: Transduction
-    model: Seq2Seq
+    task: Task
+    model: Any
     store: Store
-    evaluate: Callable[[Seq2Seq], dict[str, float]]
+    evaluate: Callable[[Any], dict[str, float]]
     folder: RunFolder
+    settle: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
 
     def __post_init__(self) -> None:
         train = self.config.train
-        self.optimizer = optim.AdamW(
-            self.model.parameters(),
-            lr=train.learning_rate,
-            betas=(0.9, train.beta2),
-            weight_decay=train.weight_decay,
-            fused=True,
-        )
+        self.learner = Learner(self.config, self.task, self.model)
+        self.team = choose_team(train, self.model)
+        self._crew: Crew | None = None
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
-        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.decoder.output.in_features)
+        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output.in_features)
         self.standing = Standing()
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -118,9 +112,25 @@ class Fit:
             return
         self._record = Record(self.folder, self.standing.update)
         try:
+            self.crew.sync()
             yield from self._train(stop)
         finally:
             self._record.close()
+            self.close()
+
+    @property
+    def crew(self) -> Crew:
+        """The processes that train; they start when they are first needed, and `close` ends them."""
+        if self._crew is None:
+            self._crew = Crew(self.learner, self.store, self.team, self.folder.path)
+        return self._crew
+
+    def close(self) -> None:
+        """End all processes but this one, which keeps the threads of all."""
+        if self._crew is not None:
+            self._crew.close()
+        self._crew = None
+        torch.set_num_threads(self.team.workers * self.team.threads)
 
     def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
         batches = self._batches()
@@ -167,55 +177,35 @@ class Fit:
             raise CheckpointError(
                 f"{self.folder.path}: the training data has changed since this run began; train in another folder."
             )
-        self.model.load_state_dict(_strip(checkpoint.tensors, "model."))
-        restore_optimizer(self.optimizer, self.model, _strip(checkpoint.tensors, "optimizer."))
+        self.learner.restore(checkpoint.tensors)
+        self.team = recall_team(self.config.train, self.model, checkpoint.facts.get("team"))
         self.schedule.restore(checkpoint.facts["schedule"])
         self.standing = Standing(**checkpoint.facts["standing"])
 
-    def _batches(self) -> Iterator[tuple[int, int, Batch]]:
-        """The batches from where the training stands, each with epoch and position of the one after it."""
+    def _batches(self) -> Iterator[tuple[int, int, Part]]:
+        """The rows of the batches from where the training stands, each with epoch and position of the one after it."""
         epoch, start = self.standing.epoch, self.standing.batch
         budget, seed = self.config.train.batch_tokens, self.config.seed
         while True:
             lengths = self.store.source.lengths, self.store.target.lengths
             plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
+            store = replace(self.store, source=vary(self.store.source, seed=seed, epoch=epoch))
             for number in range(start, len(plan)):
                 after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
-                yield *after, collate(self.store, plan[number])
+                yield *after, (store, plan[number])
             epoch, start = epoch + 1, 0
 
-    def _update(self, batches: Iterator[tuple[int, int, Batch]]) -> Stepped:
-        """Change the weights once; everything random in it follows from the seed and the number of the update."""
+    def _update(self, batches: Iterator[tuple[int, int, Part]]) -> Stepped:
+        """Change the weights once."""
         began = time.perf_counter()
         train, update = self.config.train, self.standing.update + 1
-        torch.manual_seed(self.config.seed * 1_000_003 + update)
-        self.model.train()
-        total, tokens = 0.0, 0
-        guessed = train.scheduled_sampling * update / train.updates
-        for _ in range(train.accumulate):
-            epoch, position, batch = next(batches)
-            loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing, guessed=guessed)
-            loss.total.backward()
-            total, tokens = total + loss.total.item(), tokens + loss.tokens
+        taken = [next(batches) for _ in range(train.accumulate)]
         rate = train.learning_rate * self.schedule.factor(update)
-        self._descend(rate, tokens)
-        self.standing = replace(self.standing, update=update, epoch=epoch, batch=position)
-        stepped = Stepped(update, total / tokens, tokens, time.perf_counter() - began, rate)
-        self._record.step(loss=stepped.loss, tokens=tokens, seconds=stepped.seconds)
+        sums = self.crew.work(update, [batch for _, _, batch in taken], rate)
+        self.standing = replace(self.standing, update=update, epoch=taken[-1][0], batch=taken[-1][1])
+        stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, time.perf_counter() - began, rate)
+        self._record.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
         return stepped
-
-    def _descend(self, rate: float, tokens: int) -> None:
-        """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""
-        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
-        if math.isfinite(norm):
-            clip = self.config.train.clip
-            shrink = min(1.0, clip / (norm + 1e-6)) if clip else 1.0
-            torch._foreach_mul_(gradients, shrink / tokens)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            self.optimizer.step()
-        self.optimizer.zero_grad()
 
     def _is_look(self, update: int) -> bool:
         """Whether the held-out data is looked at after an update."""
@@ -226,7 +216,8 @@ class Fit:
 
     def _look(self, learning_rate: float) -> Evaluated:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
-        metrics = self.evaluate(self.model)
+        with self.crew.resting(), averaged(self.learner.optimizer):
+            metrics = self.evaluate(self.model)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
         value = value if math.isfinite(value) else math.inf
@@ -236,17 +227,16 @@ class Fit:
         )
         self.schedule.observe(metrics["valid_loss"])
         if best:
-            self._write_weights(self.model.state_dict(), complete=False)
+            with averaged(self.learner.optimizer):
+                self._write_weights(self.model.state_dict(), complete=False)
         self._record.look(update=self.standing.update, learning_rate=learning_rate, metrics=metrics)
         self._save()
         return Evaluated(self.standing.update, metrics, best)
 
     def _save(self) -> None:
-        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
-        tensors |= {f"optimizer.{n}": t for n, t in dump_optimizer(self.optimizer, self.model).items()}
         facts: dict[str, Any] = {"standing": asdict(self.standing), "schedule": self.schedule.state()}
-        facts["fingerprint"] = self.store.fingerprint
-        write_checkpoint(self.folder.checkpoint_file(self.standing.update), Checkpoint(tensors, facts))
+        facts |= {"fingerprint": self.store.fingerprint, "team": asdict(self.team)}
+        write_checkpoint(self.folder.checkpoint_file(self.standing.update), Checkpoint(self.learner.dump(), facts))
         self._prune()
 
     def _prune(self) -> None:
@@ -263,20 +253,16 @@ class Fit:
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
         facts: dict[str, Any] = {"update": self.standing.update, "complete": complete}
+        facts |= self.settle(tensors) if complete else {}
         facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
         self.folder.write_weights(tensors, self.config, facts)
 
     def _finish(self) -> Finished:
         reason = "no better for a while" if self._is_patience_lost() else "all updates made"
         count = self.config.train.average
-        last = [_strip(read_checkpoint(path).tensors, "model.") for path in self._at_looks()[:count]]
+        last = [strip(read_checkpoint(path).tensors, "model.") for path in self._at_looks()[:count]]
         weights = average(last) if last else read_checkpoint(self.folder.weights_file).tensors
         self._write_weights(weights, complete=True)
         self.standing = replace(self.standing, complete=True)
         self._save()
         return Finished(self.standing.update, reason, complete=True)
-
-
-def _strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a prefix, without it."""
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

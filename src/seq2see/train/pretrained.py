@@ -11,8 +11,6 @@ from torch import Tensor, nn
 from seq2see.config.schema import Config, Init, PartSpec, Tokens
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
-from seq2see.data.tokenise import Tokenizer
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.share import table_scales
 from seq2see.train.checkpoint import Checkpoint
 from seq2see.train.folder import RunFolder
@@ -28,7 +26,7 @@ class Pretrained:
     part: str  # encoder or decoder
     folder: RunFolder
     tokens: PartSpec
-    tokenizer: Tokenizer
+    tokenizer: Any  # what cuts its side
     weights: Checkpoint
 
     @property
@@ -45,7 +43,7 @@ def read_pretrained(init: Init | None) -> list[Pretrained]:
     return [_read(part, RunFolder(Path(path))) for part, path in wanted.items() if path is not None]
 
 
-def choose_tokenizers(config: Config, parts: list[Pretrained]) -> dict[str, Tokenizer]:
+def choose_tokenizers(config: Config, parts: list[Pretrained]) -> dict[str, Any]:
     """The tokenizers that come with the parts, because ids must mean the same; the configuration may not disagree."""
     for each in parts:
         side = SIDES[each.part] if config.tokens.joint is None else "joint"
@@ -74,13 +72,13 @@ def inherit_tokens(tokens: Mapping[str, Any], parts: list[Pretrained]) -> dict[s
     return {**own, **{SIDES[each.part]: each.tokens for each in parts}}
 
 
-def take_over(model: Seq2Seq, parts: list[Pretrained]) -> list[str]:
+def take_over(model: nn.Module, parts: list[Pretrained]) -> list[str]:
     """Put the tensors of the parts whose names and shapes agree into the model; what fitted, a sentence a part."""
     taken: dict[nn.Parameter, Tensor] = {}
     return [_take(model, each, taken) for each in parts]
 
 
-def freeze(model: Seq2Seq, init: Init | None) -> None:
+def freeze(model: nn.Module, init: Init | None) -> None:
     """Keep a part as it is, however long the training."""
     if init is not None and init.freeze is not None:
         for parameter in model.get_submodule(init.freeze).parameters():
@@ -104,7 +102,7 @@ def _spell(spec: PartSpec) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _take(model: Seq2Seq, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
+def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
     part, tensors = model.get_submodule(source.part), source.tensors
     scales, old_scales = table_scales(model), source.weights.facts.get("scales", {})
     parameters = dict(part.named_parameters())  # a parameter with several names once, under the first of them

@@ -82,7 +82,7 @@ function drawSentence(runs, outputs, open) {
 function drawOutput(name, run, output) {
   const verdict = make("b", { class: output.edits ? "wrong" : "right" }, output.edits ? "✗" : "✓");
   const text = make("span", { class: "text", dir: "auto" }, ...markEdits(output, 1, "del"));
-  const look = output.trace ? drawTrace(output.trace) : say(settings.no_attention);
+  const look = output.trace ? showTrace(output.trace) : say(settings.no_attention);
   return make("section", { class: "output" },
     make("h3", {}, tone(make("span", { class: "key", dir: "auto" }, name), run)),
     make("p", { class: "wrote" }, verdict, " ", text), look);

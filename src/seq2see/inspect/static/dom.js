@@ -15,15 +15,23 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  node.append(...children.filter((child) => child !== null));
+  node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
 }
 
-function makeSelect(label, names, onChange) {
+function makeSelect(label, names, onChange, chosen = 0) {
   const options = names.map((name, index) => make("option", { value: index }, name));
   const select = make("select", {}, ...options);
+  select.value = chosen;
   select.addEventListener("change", () => onChange(Number(select.value)));
   return make("label", { class: "choice" }, label, select);
+}
+
+function makeSwitch(label, on, onChange) {
+  const box = make("input", { type: "checkbox" });
+  box.checked = on;
+  box.addEventListener("change", () => onChange(box.checked));
+  return make("label", { class: "choice" }, box, label);
 }
 
 // What a reader sees of a token: spaces and controls as marks. Mirrors show_text in label.py.
@@ -67,9 +75,10 @@ function pickInk(channels) {
 }
 
 // Both colours go on the element; the style sheet picks one, so that theme and print need no script.
-function paint(node, weight) {
+// `family` names another ramp for a second quantity: "warm_".
+function paint(node, weight, family = "") {
   for (const theme of ["light", "dark"]) {
-    const channels = mixColour(weight, settings[theme]);
+    const channels = mixColour(weight, settings[family + theme]);
     node.style.setProperty(`--${theme}`, `rgb(${channels.join(" ")})`);
     node.style.setProperty(`--${theme}-ink`, pickInk(channels));
   }

@@ -42,7 +42,7 @@ function drawExample(example, open) {
   const line = drawSummary(example);
   if (!example.trace) return make("div", { class: "example" }, line, say(settings.no_attention));
   const details = make("details", { class: "example" }, make("summary", {}, line));
-  const draw = once(() => details.append(drawTrace(example.trace)));
+  const draw = once(() => details.append(showTrace(example.trace)));
   details.addEventListener("toggle", () => details.open && draw());
   waiting.push(() => { draw(); details.open = true; });
   if (open) { draw(); details.open = true; }

@@ -13,7 +13,7 @@ from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
 from seq2see.models.readers import Reader, Reading
-from seq2see.models.starts import LayerStates
+from seq2see.models.starts import LayerStates, Start
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
 
@@ -28,9 +28,10 @@ class RnnState:
 
 
 class RnnDecoder(nn.Module):
-    """Writes a target token by token; Sutskever, Cho, Bahdanau, Luong and Wu (GNMT) are its readers and starts.
+    """Writes a target token by token; Sutskever, Cho, Bahdanau, Luong, Wu, Vinyals and Xu are its readers and starts.
 
     residual_from: from this layer on, what stands below a layer is added to its output (Wu et al. 2016, eq. 6).
+    output_dropout: of what the output layer sees alone.
     """
 
     def __init__(
@@ -46,18 +47,20 @@ class RnnDecoder(nn.Module):
         layers: Count = 1,
         residual_from: Annotated[int, Ge(2)] | None = None,
         dropout: Rate = 0.0,
+        output_dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
         self.residual_from = residual_from
         self.embed = Embed(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
+        self.output_dropout = Dropout(output_dropout)
         sizes = {"size": size, "memory_size": memory_size, "embedding_size": embedding_size, "layers": layers}
         self.reader: Reader = reader(dropout=dropout, **sizes)
         above = size + self.reader.feeds if self.reader.bottom else size
         widths = [embedding_size + self.reader.feeds] + [above] * (layers - 1)
         self.looped = 1 if self.reader.bottom else layers  # layers that have to be walked if the reader loops
         self.cells: Any = nn.ModuleList(cell(input_size=width, size=size) for width in widths)
-        self.start = start(parts=self.cells[0].parts, **sizes)
+        self.start: Start = start(parts=self.cells[0].parts, **sizes)
         self.output = nn.Linear(self.reader.features_size, vocabulary)
 
     def begin(self, memory: Memory) -> tuple[Reading, RnnState]:
@@ -65,7 +68,9 @@ class RnnDecoder(nn.Module):
         sources = memory.states.shape[0]
         fed = memory.states.new_zeros(sources, self.reader.fed_size)
         position = torch.zeros(sources, dtype=torch.long)
-        return self.reader.begin(memory), RnnState(cells=self.start(memory), fed=fed, position=position)
+        cells, shown = self.start(memory), self.start.show(memory)
+        cells = cells if shown is None else self._take_in(shown, cells)
+        return self.reader.begin(memory), RnnState(cells=cells, fed=fed, position=position)
 
     def step(
         self, tokens: Int[Tensor, " n"], state: RnnState, reading: Reading
@@ -75,7 +80,7 @@ class RnnDecoder(nn.Module):
         projected = self.cells[0].project(embedded)
         hidden, beside, state = self._advance(projected, self._columns(), state, reading, len(self.cells))
         features = self.reader.features(hidden.unsqueeze(1), embedded.unsqueeze(1), beside.unsqueeze(1))
-        return self.output(features[:, 0]), state
+        return self.output(self.output_dropout(features[:, 0])), state
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t o"]:
         """Teacher forcing: what the output layer sees after each token; all steps at once if the reader permits it."""
@@ -83,7 +88,7 @@ class RnnDecoder(nn.Module):
         reading, state = self.begin(memory)
         walk = self._walk if self.reader.loops else self._run
         hidden, fed = walk(embedded, state, reading)
-        return self.reader.features(hidden, embedded, fed)
+        return self.output_dropout(self.reader.features(hidden, embedded, fed))
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
         """Logits of the next token after each token."""
@@ -92,6 +97,14 @@ class RnnDecoder(nn.Module):
     def own_layers(self) -> list[list[nn.Module]]:
         """What an encoder may share, layer by layer."""
         return [[cell] for cell in self.cells]
+
+    def _take_in(self, shown: Float[Tensor, "b e"], cells: LayerStates) -> LayerStates:
+        """The states after a vector that comes before all tokens; nothing is read beside it."""
+        below, beside, after = self.dropout(shown), shown.new_zeros(len(shown), self.reader.feeds), []
+        for number, cell in enumerate(self.cells):
+            after.append(cell.advance(cell.project(self._enter(number, below, beside)), cells[number]))
+            below = self._leave(number, below, after[-1][0])
+        return tuple(after)
 
     def _columns(self) -> Float[Tensor, "g f"] | None:
         """The weights of the first cell for what the reader puts beside its input."""

@@ -1,6 +1,6 @@
 """The Transformer decoder: layers of masked self-attention, attention to the memory, and feed-forward."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,24 +12,10 @@ from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
 from seq2see.models.encoders.transformer import SCALED_DOT, SINUSOIDAL, SOFTMAX
 from seq2see.nn.block import AddNorm, FeedForward, Norm
+from seq2see.nn.cache import Cache, append
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
 from seq2see.nn.multihead import MultiHead, Remembered
-
-BLOCK = 16  # positions by which a cache grows
-
-
-@dataclass(frozen=True)
-class Cache:
-    """Keys and values of the tokens so far in one layer, with room for further ones.
-
-    The room may be shared by several states: `written` counts what is in it, so that a state that is continued a
-    second time does not overwrite what its first continuation wrote.
-    """
-
-    keys: Float[Tensor, "n h c _"]
-    values: Float[Tensor, "n h c d"]
-    written: Int[Tensor, " n"]
 
 
 @dataclass(frozen=True)
@@ -186,28 +172,3 @@ class DecoderLayer(nn.Module):
         states = self.around_own(states, attend_to_past)
         states = self.around_cross(states, lambda x: self.cross(x, memory, mask))
         return self.around_feed(states, self.feed), grown
-
-
-def append(cache: Cache, length: int, new: Remembered) -> Cache:
-    """The cache with one position more behind the first `length`; in place if that room is free."""
-    taken = int(cache.written[0]) > length
-    if taken or length == cache.keys.shape[2]:
-        cache = _make_room(cache, length)
-    cache.keys[:, :, length] = new.keys[:, :, 0]
-    cache.values[:, :, length] = new.values[:, :, 0]
-    cache.written.fill_(length + 1)
-    return cache
-
-
-def _make_room(cache: Cache, length: int) -> Cache:
-    """A copy of the first `length` positions with a block of free ones behind them."""
-
-    def copy(tensor: Tensor) -> Tensor:
-        rows, heads, _, size = tensor.shape
-        grown = tensor.new_empty(rows, heads, length + BLOCK, size)
-        grown[:, :, :length] = tensor[:, :, :length]
-        return grown
-
-    return replace(
-        cache, keys=copy(cache.keys), values=copy(cache.values), written=torch.full_like(cache.written, length)
-    )

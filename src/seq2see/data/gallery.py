@@ -1,0 +1,94 @@
+"""A look at the pictures of a data set: how many there are, which cannot be opened, which are in two splits."""
+
+import hashlib
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from PIL import Image, UnidentifiedImageError
+
+from seq2see.core.errors import DataError
+from seq2see.data.album import list_some
+from seq2see.data.idx import read_source, split_place
+from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.pairs import Finding, Origin, Pairs
+
+OPENED = 20_000  # pictures at most, from all over; each takes a fifth of a millisecond
+OFTEN = 5  # a word seen less often will hardly be learned
+
+
+def describe_pairs(pairs: Pairs) -> str:
+    """What there is, in a few words."""
+    if guess_kind(pairs) == "text":
+        return f"{len(pairs):,} usable pairs"
+    found = pairs.group()
+    if guess_labels(pairs):
+        (most, largest), *_, (least, smallest) = Counter(pairs.target).most_common()
+        sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
+        return f"{len(found):,} pictures of {len(set(pairs.target)):,} classes, {sizes}"
+    counts = [len(captions) for captions in found.references]
+    each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+    words = Counter(word for caption in pairs.target for word in caption.lower().split())
+    often = sum(count >= OFTEN for count in words.values())
+    return (
+        f"{len(found):,} pictures with {each} captions each ({len(pairs):,} in all); "
+        f"{len(words):,} words, {often:,} of them {OFTEN} times or more"
+    )
+
+
+def drop_unreadable(pairs: Pairs, origin: Origin) -> tuple[Pairs, list[Finding]]:
+    """The pairs without pictures that cannot be opened, and a word about those; none left is an error."""
+    sources = list(dict.fromkeys(pairs.source))
+    broken = find_unreadable(sources[:: -(-len(sources) // OPENED)])
+    if not broken:
+        return pairs, []
+    kept = pairs.take([row for row, source in enumerate(pairs.source) if source not in broken])
+    if not len(kept):
+        raise DataError(
+            f"not one picture can be opened, such as {list_some(broken)}; copy them again.", file=origin.file
+        )
+    named = [f"{source} ({reason})" for source, reason in broken.items()]
+    message = f"a picture cannot be opened: {list_some(named)}"
+    return kept, [Finding("warning", message, "it is skipped; copy it again", origin.file, count=len(broken))]
+
+
+def find_unreadable(sources: Iterable[str]) -> dict[str, str]:
+    """The pictures whose files Pillow does not recognise, each with the reason."""
+    broken: dict[str, str] = {}
+    for source in sources:
+        if split_place(source) is None:  # the idx reader has checked its whole file
+            reason = _explain_failure(source)
+            broken |= {source: reason} if reason is not None else {}
+    return broken
+
+
+def find_copies(train: Sequence[str], other: Sequence[str]) -> dict[str, str]:
+    """The pictures of another split that are in the training data too, byte for byte, with their name there."""
+    wanted = {_measure(source) for source in set(other)}
+    known = {_digest(source): source for source in set(train) if _measure(source) in wanted}
+    sizes = {_measure(source) for source in known.values()}
+    found = {source: known.get(_digest(source)) for source in set(other) if _measure(source) in sizes}
+    return {source: copy for source, copy in found.items() if copy is not None}
+
+
+def _explain_failure(source: str) -> str | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd metadata
+            with Image.open(source) as picture:
+                picture.verify()
+    except UnidentifiedImageError:
+        return "empty" if not os.path.getsize(source) else "not a picture"
+    except Exception as error:  # decoders raise whatever comes, SyntaxError among it
+        return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return None
+
+
+def _measure(source: str) -> int:
+    """The size of a file, by which most pictures differ without being read; -1 for one among many in a file."""
+    return -1 if split_place(source) is not None else os.path.getsize(source)
+
+
+def _digest(source: str) -> bytes:
+    return hashlib.blake2b(read_source(source)).digest()

@@ -1,0 +1,56 @@
+"""Sources of any kind: what an encoder is called with, and how it is made from what people bring."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from seq2see.core.errors import ConfigError, TokenError
+from seq2see.core.registry import find
+
+
+@runtime_checkable
+class Sources(Protocol):
+    """All sources of a split, made ready."""
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " _"]: ...  # what each costs the encoder: tokens of a text, 1 for a picture
+    def __len__(self) -> int: ...
+    def gather(self, rows: Sequence[int]) -> tuple[Tensor, Bool[Tensor, "..."]]: ...  # what an encoder is called with
+
+
+@runtime_checkable
+class Cutter(Protocol):
+    """A learned way to cut sources: a tokenizer for texts, or its like for pictures and documents."""
+
+    @property
+    def sizes(
+        self,
+    ) -> Mapping[str, int]: ...  # what an encoder must be told: {"vocabulary": 100}, {"picture_size": 224}
+    def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: Any = None) -> Sources: ...
+    def is_blank(self, source: str) -> bool: ...
+    def to_json(self) -> str: ...
+
+
+def vary(sources: Sources, *, seed: int, epoch: int) -> Sources:
+    """The sources as one epoch of training sees them: some kinds have twins, and chance decides between them."""
+    varied = getattr(sources, "vary", None)
+    return sources if varied is None else varied(seed=seed, epoch=epoch)
+
+
+def read_cutter(text: str) -> Any:
+    """What `to_json` of a cutter described; a file without a kind is that of a tokenizer."""
+    try:
+        kind = json.loads(text).get("kind", "")
+        factory = find("tokenizer", kind) if kind else None
+    except (ValueError, AttributeError, ConfigError) as error:
+        raise TokenError(f"this is not a tokenizer file: {error}.") from None
+    if factory is None:
+        from seq2see.data.tokenise import Tokenizer
+
+        return Tokenizer.from_json(text)
+    return factory.from_json(text)

@@ -1,0 +1,152 @@
+// A caption over its picture: choose a word and see its region, point at a cell and see the words it served.
+
+function showTrace(trace, options = {}) {
+  return trace.sentences ? drawDocument(trace) : drawTrace(trace, options);
+}
+
+// The maps that look at the cells of a picture.
+function findOverlays(trace) {
+  if (!trace.picture) return [];
+  return trace.maps.filter((map) => aligns(map) && map.weights[0][0].length === trace.grid[0] * trace.grid[1]);
+}
+
+function showPicture(view) {
+  return [drawOverlay(view.trace)];
+}
+
+function drawOverlay(trace) {
+  const maps = findOverlays(trace);
+  const view = { trace, maps, map: maps.length - 1, head: -1, word: 0, cell: -1, smooth: true, whole: false };
+  const size = Math.max(320, ...[0, 1].map((axis) => trace.grid[axis] * 24));
+  view.canvas = make("canvas", { width: size, height: size, tabindex: 0, role: "img" });
+  view.image = new Image();
+  view.image.addEventListener("load", () => showOverlay(view));
+  view.image.src = trace.picture;
+  view.words = trace.target_tokens.map((token, index) => drawWord(view, token, index));
+  view.slider = make("input", { type: "range", min: 0, max: view.words.length - 1, value: 0, "aria-label": "word" });
+  view.slider.addEventListener("input", () => chooseWord(view, Number(view.slider.value)));
+  view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
+  pointAtCells(view);
+  showOverlay(view);
+  return make("div", { class: "overlay" },
+    make("p", { class: "caption", dir: "auto" }, ...view.words),
+    drawOverlayControls(view), make("div", { class: "stage" }, view.canvas), view.slider, view.readout);
+}
+
+function drawWord(view, token, index) {
+  const sure = token.confidence ?? null;
+  const button = make("button", { type: "button", class: "word" }, make("bdi", { dir: "auto" }, showText(token.text)),
+    sure === null ? null : make("small", {}, formatShare(sure)));
+  for (const event of ["mouseenter", "focus", "click"]) button.addEventListener(event, () => chooseWord(view, index));
+  return button;
+}
+
+function drawOverlayControls(view) {
+  const heads = make("span", { class: "heads" });
+  const fillOverlayHeads = () => {
+    const count = view.maps[view.map].weights.length;
+    view.head = -1;
+    heads.replaceChildren(count === 1 ? "" : makeSelect("Heads",
+      [nameMean(count), ...view.maps[view.map].weights.map((_, index) => `head ${index + 1}`)],
+      (index) => { view.head = index - 1; showOverlay(view); }));
+  };
+  fillOverlayHeads();
+  const names = view.maps.map((map) => map.name);
+  const map = names.length === 1 ? make("span", { class: "choice" }, names[0]) : makeSelect("Map", names, (index) => {
+    view.map = index;
+    fillOverlayHeads();
+    showOverlay(view);
+  });
+  if (names.length > 1) map.querySelector("select").value = view.map;
+  return make("div", { class: "controls" }, map, heads,
+    makeSelect("Shown as", ["smooth", "cells"], (index) => { view.smooth = index === 0; showOverlay(view); }),
+    makeSelect("Brightness", ["0 to the largest weight", "0 to 1"], (index) => {
+      view.whole = index === 1;
+      showOverlay(view);
+    }));
+}
+
+function chooseWord(view, index) {
+  Object.assign(view, { word: index, cell: -1 });
+  view.slider.value = index;
+  showOverlay(view);
+}
+
+function pointAtCells(view) {
+  const [rows, columns] = view.trace.grid;
+  view.canvas.addEventListener("mousemove", (event) => {
+    const box = view.canvas.getBoundingClientRect();
+    const row = Math.min(rows - 1, Math.floor(((event.clientY - box.top) / box.height) * rows));
+    const column = Math.min(columns - 1, Math.floor(((event.clientX - box.left) / box.width) * columns));
+    view.cell = Math.max(row, 0) * columns + Math.max(column, 0);
+    showOverlay(view);
+  });
+  view.canvas.addEventListener("mouseleave", () => { view.cell = -1; showOverlay(view); });
+  view.canvas.addEventListener("keydown", (event) => {
+    const step = { ArrowUp: -columns, ArrowDown: columns, ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    view.cell = Math.min(Math.max((view.cell < 0 ? 0 : view.cell) + step, 0), rows * columns - 1);
+    showOverlay(view);
+  });
+}
+
+function showOverlay(view) {
+  const map = view.maps[view.map];
+  const weights = view.head < 0 ? averageHeads(map.weights) : map.weights[view.head];
+  const row = weights[view.word];
+  paintPicture(view, row);
+  const served = view.cell < 0 ? null : weights.map((each) => each[view.cell]);
+  const most = served && Math.max(...served, 1e-9);
+  view.words.forEach((button, index) => {
+    button.classList.toggle("chosen", served === null && index === view.word);
+    if (served) paint(button, served[index] / most); else unpaintWord(button, index === view.word);
+  });
+  view.readout.replaceChildren(...describeOverlay(view, row, served));
+}
+
+function unpaintWord(button, chosen) {
+  button.classList.remove("painted");
+  button.setAttribute("aria-pressed", chosen);
+}
+
+function describeOverlay(view, row, served) {
+  const name = (cell) => view.trace.source_tokens[cell].text;
+  if (served) {
+    const most = served.indexOf(Math.max(...served));
+    return [`${name(view.cell)}: most for `, quoteWord(view, most), ` (weight `,
+      make("strong", {}, formatWeight(served[most])), "); words are coloured by their weight here, 0 to the largest"];
+  }
+  const most = row.indexOf(Math.max(...row));
+  return ["largest weight ", make("strong", {}, formatWeight(row[most])), ` at ${name(most)}; brightness is 0 to `,
+    view.whole ? "1" : "that weight"];
+}
+
+function quoteWord(view, index) {
+  return make("span", { class: "quoted" }, showText(view.trace.target_tokens[index].text));
+}
+
+// The picture as bright as the weights: it is drawn in full, and black is laid over it cell by cell.
+function paintPicture(view, row) {
+  const { canvas, image } = view;
+  if (!image.complete) return;
+  const pen = canvas.getContext("2d");
+  const [rows, columns] = view.trace.grid;
+  const largest = view.whole ? 1 : Math.max(...row, 1e-9);
+  const shade = document.createElement("canvas");
+  [shade.width, shade.height] = [columns, rows];
+  const dots = shade.getContext("2d").createImageData(columns, rows);
+  row.forEach((weight, cell) => { dots.data[cell * 4 + 3] = Math.round(255 * 0.78 * (1 - Math.min(weight / largest, 1))); });
+  shade.getContext("2d").putImageData(dots, 0, 0);
+  pen.drawImage(image, 0, 0, canvas.width, canvas.height);
+  pen.imageSmoothingEnabled = view.smooth;
+  pen.imageSmoothingQuality = "high";
+  pen.drawImage(shade, 0, 0, canvas.width, canvas.height);
+  if (view.cell >= 0) {
+    const [width, height] = [canvas.width / columns, canvas.height / rows];
+    pen.strokeStyle = "#ffffff";
+    pen.lineWidth = 2;
+    pen.strokeRect((view.cell % columns) * width, Math.floor(view.cell / columns) * height, width, height);
+  }
+  canvas.setAttribute("aria-label", `${view.trace.source}, as seen for ${view.trace.target_tokens[view.word].text}`);
+}

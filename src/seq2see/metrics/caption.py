@@ -1,0 +1,178 @@
+"""Metrics of captions, each against several references, as the caption literature computes them (COCO's server code).
+
+All are out of 100, but CIDEr-D, which is 1000 for a caption that all references agree on.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from math import exp, log, sqrt
+from unicodedata import normalize
+
+from rapidfuzz.distance import LCSseq
+
+from seq2see import __version__
+from seq2see.core.errors import DataError
+from seq2see.metrics.meteor import METEOR, Meteor
+from seq2see.metrics.text import Metric
+
+Words = tuple[str, ...]
+
+LONGEST = 4  # words of an n-gram
+TINY, SMALL = 1e-15, 1e-9  # what COCO's BLEU adds to counts, so that nothing is divided by zero
+WIDTH = 6.0  # of CIDEr-D's penalty for other lengths
+RECALL = 1.2  # how much more than precision recall weighs in ROUGE-L
+# initials with their points, numbers with theirs, words with hyphens, what English grammar hangs on, or one mark
+WORD = re.compile(
+    r"(?:[^\W\d_]\.){2,}|\d+(?:[.,:]\d+)+(?:-\w+)*|\w+(?:[-.]\w+)*(?:'\w+)*|'(?:s|re|ve|ll|d|m)\b|[^\w\s]"
+)
+HANGING = re.compile(r"(?<=\w)(?=(?:n't|'(?:s|re|ve|ll|d|m))$)")  # as the Penn Treebank cuts it off
+KEPT = frozenset("&$%#@*+=/\\<>~^|§°£€")  # the marks that the literature does not count as punctuation
+
+
+def score_captions(
+    outputs: Sequence[str], references: Sequence[Sequence[str]], *, meteor: Meteor | None = None
+) -> list[Metric]:
+    """BLEU-1 to BLEU-4, METEOR if its process is given, ROUGE-L and CIDEr-D."""
+    corpus = Corpus.cut(outputs, references)
+    found = [] if meteor is None else [_meteor(corpus, meteor)]
+    return [*_bleu(corpus), *found, _rouge_l(corpus), _cider_d(corpus)]
+
+
+def glance_captions(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[Metric]:
+    """The metrics to look at again and again: BLEU-4 and CIDEr-D."""
+    corpus = Corpus.cut(outputs, references)
+    return [_bleu(corpus)[-1], _cider_d(corpus)]
+
+
+def cut_caption(text: str) -> Words:
+    """The words of a caption: lower case, no punctuation, cut nearly as the Penn Treebank cuts English."""
+    pieces = WORD.findall(normalize("NFC", text).lower().replace("’", "'"))
+    words = [word for piece in pieces for word in HANGING.split(piece)]
+    return tuple(word for word in words if word in KEPT or any(map(str.isalnum, word)))
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Outputs and the references of each, cut into words."""
+
+    outputs: Sequence[Words]
+    references: Sequence[Sequence[Words]]
+
+    @classmethod
+    def cut(cls, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> "Corpus":
+        """Cut all texts, if there is at least one reference for each output."""
+        if not references or len(outputs) != len(references) or not all(references):
+            raise DataError(
+                "a score needs an output for each picture, and one reference or more for each; got "
+                f"{len(outputs)} outputs for {len(references)} pictures, {sum(not r for r in references)} without any."
+            )
+        return cls([cut_caption(text) for text in outputs], [[cut_caption(text) for text in r] for r in references])
+
+    @cached_property
+    def signature(self) -> str:
+        """What all metrics of captions have in common."""
+        counts = {len(each) for each in self.references}
+        many = str(max(counts)) if len(counts) == 1 else f"{min(counts)}-{max(counts)}"
+        return f"n:{len(self.outputs)}|refs:{many}|tok:own|case:lower|punct:no|form:nfc|seq2see:{__version__}"
+
+
+def _bleu(corpus: Corpus) -> list[Metric]:
+    """BLEU of the corpus for each length of n-grams, against the references' length that is closest to the output's.
+
+    Papineni et al. 2002, section 2.3, with the constants of COCO's code.
+    """
+    right, made, length, wanted = [0] * LONGEST, [0] * LONGEST, 0, 0
+    for output, references in zip(corpus.outputs, corpus.references, strict=True):
+        length += len(output)
+        wanted += min((abs(len(each) - len(output)), len(each)) for each in references)[1]
+        for order in range(LONGEST):
+            grams = count_grams(output, order + 1)
+            most: Counter[Words] = Counter()
+            for each in references:
+                most |= count_grams(each, order + 1)
+            right[order] += (grams & most).total()
+            made[order] += grams.total()
+    ratio = (length + TINY) / (wanted + SMALL)
+    brevity = exp(1 - 1 / ratio) if ratio < 1 else 1.0
+    product, metrics = 1.0, []
+    for order in range(LONGEST):
+        product *= (right[order] + TINY) / (made[order] + SMALL)
+        value = 100 * brevity * product ** (1 / (order + 1))
+        name = f"bleu_{order + 1}"
+        metrics.append(Metric(name, value, f"{name}|{corpus.signature}|length:closest|smooth:1e-15"))
+    return metrics
+
+
+def _rouge_l(corpus: Corpus) -> Metric:
+    """Mean F of the longest common subsequence, with the best precision and the best recall of the references.
+
+    Lin 2004, section 3.1, with beta = 1.2 as in COCO's code.
+    """
+    total = 0.0
+    for output, references in zip(corpus.outputs, corpus.references, strict=True):
+        common = [(LCSseq.similarity(output, each), len(each)) for each in references]
+        precision = max(shared for shared, _ in common) / max(len(output), 1)
+        recall = max(shared / max(length, 1) for shared, length in common)
+        weight = recall + RECALL**2 * precision
+        total += (1 + RECALL**2) * precision * recall / weight if weight else 0.0
+    signature = f"rouge_l|{corpus.signature}|beta:{RECALL}|rapidfuzz:{version('rapidfuzz')}"
+    return Metric("rouge_l", 100 * total / len(corpus.outputs), signature)
+
+
+def _cider_d(corpus: Corpus) -> Metric:
+    """Mean similarity of n-grams weighted by how telling they are, clipped, less for captions of other lengths.
+
+    Vedantam et al. 2015, section 4 and its appendix on CIDEr-D: 10 / 4 times the sum over n of
+    exp(-(l_c - l_r)^2 / 2 sigma^2) min(g_c, g_r) g_r / |g_c| |g_r|. The references of this very corpus say how rare an
+    n-gram is, and lengths are counted in pairs of words, both as in COCO's code.
+    """
+    seen = Counter(gram for references in corpus.references for gram in _list_grams(references))
+    rarity = log(len(corpus.references))
+    total = 0.0
+    for output, references in zip(corpus.outputs, corpus.references, strict=True):
+        for order in range(1, LONGEST + 1):
+            one = _weigh(output, order, seen, rarity)
+            alike = sum(
+                _compare(one, _weigh(each, order, seen, rarity)) * _fade(len(output), len(each)) for each in references
+            )
+            total += 10 * alike / len(references) / LONGEST
+    signature = f"cider_d|{corpus.signature}|sigma:{WIDTH:g}|df:references"
+    return Metric("cider_d", 100 * total / len(corpus.outputs), signature)
+
+
+def _meteor(corpus: Corpus, meteor: Meteor) -> Metric:
+    value = meteor.score(
+        [" ".join(words) for words in corpus.outputs],
+        [[" ".join(words) for words in each] for each in corpus.references],
+    )
+    signature = f"meteor|{corpus.signature}|version:{METEOR}|language:en|norm:yes"
+    return Metric("meteor", 100 * value, signature)
+
+
+def count_grams(words: Words, order: int) -> Counter[Words]:
+    """How often each n-gram occurs."""
+    return Counter(words[start : start + order] for start in range(len(words) - order + 1))
+
+
+def _list_grams(references: Iterable[Words]) -> set[Words]:
+    return {gram for words in references for order in range(1, LONGEST + 1) for gram in count_grams(words, order)}
+
+
+def _weigh(words: Words, order: int, seen: Counter[Words], rarity: float) -> dict[Words, float]:
+    """Each n-gram by how often it is there and in how few pictures' references."""
+    return {gram: count * (rarity - log(max(seen[gram], 1))) for gram, count in count_grams(words, order).items()}
+
+
+def _compare(one: dict[Words, float], other: dict[Words, float]) -> float:
+    shared = sum(min(value, other[gram]) * other[gram] for gram, value in one.items() if gram in other)
+    norms = sqrt(sum(value**2 for value in one.values())) * sqrt(sum(value**2 for value in other.values()))
+    return shared / norms if norms else 0.0
+
+
+def _fade(one: int, other: int) -> float:
+    pairs = max(one - 1, 0) - max(other - 1, 0)
+    return exp(-(pairs**2) / (2 * WIDTH**2))

@@ -1,0 +1,133 @@
+"""Metrics of labels: how often the right one is chosen, which are taken for which, and whether confidence is earned."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int64
+
+from seq2see.core.errors import DataError
+from seq2see.metrics.text import Metric
+
+BINS = 15  # of confidence, as in Guo et al. 2017
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """How often a label (row) was taken for another (column)."""
+
+    labels: Sequence[str]
+    counts: Int64[np.ndarray, "v v"]
+
+    def worst(self, most: int = 10) -> list[tuple[str, str, int]]:
+        """The mistakes that are made most: the right label, the chosen one, how often."""
+        wrong = self.counts * ~np.eye(len(self.labels), dtype=bool)
+        order = np.argsort(-wrong, axis=None, kind="stable")[:most]
+        places = [divmod(int(place), len(self.labels)) for place in order]
+        return [(self.labels[r], self.labels[c], int(wrong[r, c])) for r, c in places if wrong[r, c]]
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Answers of about one confidence: above `low`, up to `high`; both means are 0 if there are none."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float
+    accuracy: float
+
+
+def score_labels(
+    outputs: Sequence[str], references: Sequence[str], *, confidences: Sequence[float] | None = None
+) -> list[Metric]:
+    """Accuracy, macro-F1 and, where the confidence in each output is known, the calibration error; out of 100."""
+    found = [accuracy(outputs, references), macro_f1(outputs, references)]
+    if confidences is None:
+        return found
+    return [*found, calibration_error(confidences, [o == r for o, r in zip(outputs, references, strict=True)])]
+
+
+def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
+    """The share of outputs that are right."""
+    _check(outputs, references)
+    hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
+    signature = f"accuracy|n:{len(references)}|classes:{len(set(references))}"
+    return Metric("accuracy", 100 * hits / len(references), signature)
+
+
+def macro_f1(outputs: Sequence[str], references: Sequence[str]) -> Metric:
+    """The mean over labels of F1 = 2 right / (chosen + true); every label counts the same, however rare."""
+    return _f1_metrics([{label} for label in outputs], [{label} for label in references], labels="one")[1]
+
+
+def multi_label_f1(outputs: Sequence[Collection[str]], references: Sequence[Collection[str]]) -> list[Metric]:
+    """F1 of sets of labels: micro counts every choice of a label the same, macro every label."""
+    return _f1_metrics(outputs, references, labels="many")
+
+
+def count_confusion(
+    outputs: Sequence[str], references: Sequence[str], *, labels: Sequence[str] | None = None
+) -> Confusion:
+    """How often each label was taken for each; all labels that occur, sorted, unless an order is given."""
+    _check(outputs, references)
+    names = sorted({*outputs, *references}) if labels is None else list(labels)
+    places = {name: place for place, name in enumerate(names)}
+    strange = sorted({*outputs, *references} - places.keys())
+    if strange:
+        raise DataError(f"all labels must be among the {len(names)} that are given; got {strange[0]!r} too.")
+    counts = np.zeros((len(names), len(names)), dtype=np.int64)
+    np.add.at(counts, ([places[r] for r in references], [places[o] for o in outputs]), 1)
+    return Confusion(names, counts)
+
+
+def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> Metric:
+    """Expected calibration error: sum over bins of n_b / n |accuracy_b - confidence_b| (Guo et al. 2017, eq. 3)."""
+    table = tabulate_reliability(confidences, right, bins=bins)
+    gaps = sum(each.count * abs(each.accuracy - each.confidence) for each in table)
+    signature = f"ece|n:{len(right)}|bins:{bins}|width:equal|norm:1"
+    return Metric("ece", 100 * gaps / len(right), signature, higher_is_better=False)
+
+
+def tabulate_reliability(confidences: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> list[Bin]:
+    """Mean confidence beside accuracy, in bins of equal width over 0 to 1."""
+    _check(confidences, right)
+    chances, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise DataError("a confidence must be a probability from 0 to 1.")
+    edges = np.linspace(0, 1, bins + 1)
+    numbers = np.searchsorted(edges[1:-1], chances, side="left")  # an edge belongs to the bin below it
+    count = np.bincount(numbers, minlength=bins)
+    means = [_mean_bins(values, numbers, count) for values in (chances, hits)]
+    columns = (edges[:-1], edges[1:], count, *means)
+    return [Bin(*(column[each].item() for column in columns)) for each in range(bins)]
+
+
+def _mean_bins(
+    values: Float[np.ndarray, " n"], numbers: Int64[np.ndarray, " n"], count: Int64[np.ndarray, " v"]
+) -> Float[np.ndarray, " v"]:
+    return np.asarray(np.bincount(numbers, weights=values, minlength=len(count)) / np.maximum(count, 1))
+
+
+def _f1_metrics(
+    outputs: Sequence[Collection[str]], references: Sequence[Collection[str]], *, labels: str
+) -> list[Metric]:
+    """Micro and macro F1 over all labels that are chosen or true anywhere."""
+    _check(outputs, references)
+    chosen = Counter(label for each in outputs for label in set(each))
+    true = Counter(label for each in references for label in set(each))
+    right = Counter(label for o, r in zip(outputs, references, strict=True) for label in set(o) & set(r))
+    classes = sorted(chosen.keys() | true.keys())
+    micro = 2 * right.total() / max(chosen.total() + true.total(), 1)
+    macro = sum(2 * right[label] / (chosen[label] + true[label]) for label in classes) / max(len(classes), 1)
+    about = f"n:{len(references)}|classes:{len(classes)}|labels:{labels}|over:chosen-or-true"
+    return [Metric(name, 100 * value, f"{name}|{about}") for name, value in (("micro_f1", micro), ("macro_f1", macro))]
+
+
+def _check(outputs: Sequence[object], references: Sequence[object]) -> None:
+    if not references or len(outputs) != len(references):
+        raise DataError(
+            f"a score needs references, and an answer for each; got {len(outputs)} answers and {len(references)} "
+            "references."
+        )

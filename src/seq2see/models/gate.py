@@ -1,0 +1,52 @@
+"""The reader of Show, Attend and Tell: a gate says how much of what was seen enters a step."""
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from seq2see.core.registry import Part
+from seq2see.models.readers import SOFTMAX, Attending, Reading
+from seq2see.nn.dropout import Dropout
+
+
+class Gated(Attending):
+    """Xu et al. 2015, sections 3.1.2 and 4.2.1: attend with the state before the step, and weigh the context by a gate.
+
+    z = beta sum_i alpha_i a_i with beta = sigmoid(f(h_{t-1})) enters the cell; the output layer sees
+    tanh(E y_{t-1} + L_h h_t + L_z z) (eq. 7; the tanh is that of the authors' code), as wide as an embedding.
+    """
+
+    loops = True
+
+    def __init__(
+        self,
+        *,
+        size: int,
+        memory_size: int,
+        embedding_size: int,
+        score: Part,
+        normalise: Part = SOFTMAX,
+        window: Part | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
+        self.feeds = self.fed_size = memory_size
+        self.features_size = embedding_size
+        self.gate = nn.Linear(size, 1)
+        self.deepen = nn.Linear(size + memory_size, embedding_size)  # L_h and L_z side by side
+        self.dropout = Dropout(dropout)
+
+    def before(
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t f"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
+    ) -> Float[Tensor, "n t _"]:
+        return self.gate(hidden).sigmoid() * self.look(hidden, positions, reading)
+
+    def features(
+        self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
+    ) -> Float[Tensor, "n t o"]:
+        deep: Tensor = embedded + self.deepen(torch.cat([hidden, fed], dim=-1))
+        return self.dropout(deep.tanh())

@@ -1,0 +1,67 @@
+"""Rows of very different lengths, read without computing one position of padding.
+
+Rows are ordered by length and read step by step; a step computes only the rows that are still going on. Padding to the
+longest sentence would more than double the work of a document's words.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from seq2see.nn.cell import Cell, CellState, Direction
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The real positions of a padded batch in the order they are read in: all first ones, all second ones, ..."""
+
+    shape: tuple[int, int]  # rows and columns of the batch
+    order: Int[Tensor, " b"]  # the rows, longest first
+    sizes: tuple[int, ...]  # rows that go on at each step; their sum is all that is ever computed
+    forward: Int[Tensor, " p"]  # the place in the flattened batch of each position that is read
+    backward: Int[Tensor, " p"]  # the same, every row from its last position to its first
+
+    @property
+    def across(self) -> Int[Tensor, " p"]:
+        """What reads in forward order, put into backward order."""
+        rank = self.forward.new_empty(self.shape[0] * self.shape[1])
+        rank[self.forward] = torch.arange(len(self.forward), device=rank.device)
+        return rank[self.backward]
+
+
+def list_steps(mask: Bool[Tensor, "b s"]) -> Steps:
+    """The steps of a batch whose rows begin at the left."""
+    lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
+    columns = torch.arange(mask.shape[1], device=mask.device).unsqueeze(1)
+    alive = columns < lengths  # [s b], so that what is taken from it comes step by step
+    starts = order * mask.shape[1]
+    sizes = tuple(size for size in alive.sum(dim=1).tolist() if size)
+    forward, backward = (starts + columns)[alive], (starts + lengths - 1 - columns)[alive]
+    return Steps((mask.shape[0], mask.shape[1]), order, sizes, forward, backward)
+
+
+def read_ragged(
+    cell: Cell, inputs: Float[Tensor, "p i"], steps: Steps, direction: Direction
+) -> tuple[Float[Tensor, "b s d"], CellState]:
+    """Run a cell over inputs in the forward order of `steps`: padded states, zeros where there is nothing.
+
+    The same as `read_sequence`, which is for rows of nearly one length.
+    """
+    inputs = inputs if direction == "forward" else inputs[steps.across]
+    state = cell.zeros(inputs.new_empty(steps.shape[0], 0))
+    outputs, ended = [], []
+    for projected in cell.project(inputs).split(steps.sizes) if steps.sizes else ():
+        alive = len(projected)
+        if alive < len(state[0]):
+            ended.append(tuple(part[alive:] for part in state))
+            state = tuple(part[:alive] for part in state)
+        state = cell.advance(projected, state)
+        outputs.append(state[0])
+    lasts = [torch.cat(parts) for parts in zip(state, *reversed(ended), strict=True)]
+    places = steps.forward if direction == "forward" else steps.backward
+    states = inputs.new_zeros(steps.shape[0] * steps.shape[1], cell.size)
+    states = states.index_copy(0, places, torch.cat(outputs)) if outputs else states
+    # back from the order of lengths to that of the batch
+    return states.view(*steps.shape, cell.size), tuple(part[steps.order.argsort()] for part in lasts)

@@ -1,0 +1,90 @@
+"""The cell of the LSTM-Network: it keeps a tape of all its past states, and attends to them where an LSTM has one."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seq2see.nn.attend import Attend
+from seq2see.nn.cache import Cache, append
+from seq2see.nn.multihead import Remembered
+from seq2see.nn.normalise import Softmax
+from seq2see.nn.score import Score
+
+
+@dataclass(frozen=True)
+class Tape:
+    """What a cell has behind it: keys and [h; c] of every input, the last h, and what its last look adds to a query."""
+
+    past: Cache
+    hidden: Float[Tensor, "n d"]
+    asked: Float[Tensor, "n d"]
+
+
+class Joined(Score):
+    """v . tanh(q + W k), for queries that are projected already: most of them is known before a loop begins."""
+
+    def __init__(self, *, size: int, key_size: int) -> None:
+        super().__init__()
+        self.key = nn.Linear(key_size, size, bias=False)
+        self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) / math.sqrt(size))
+
+    def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s d"]:
+        return self.key(keys)
+
+    def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
+        return (query.unsqueeze(3) + keys.unsqueeze(2)).tanh() @ self.vector
+
+
+class TapeCell(nn.Module):
+    """Cheng, Dong & Lapata 2016, eq. 4-9, with h~, c~ summed over all inputs i before t:
+
+    a_i = v . tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1}), s = softmax(a), h~_t = sum s_i h_i, c~_t = sum s_i c_i;
+    gates i, f, o and c^ from W [h~_t; x_t]; c_t = f c~_t + i c^, h_t = o tanh(c_t).
+    """
+
+    def __init__(self, *, input_size: int, size: int, beside_size: int = 0) -> None:
+        super().__init__()
+        self.size = size
+        # four gates and a query, side by side: one product a step
+        self.enter = nn.Linear(input_size, 5 * size)
+        self.beside = nn.Linear(beside_size, 5 * size, bias=False) if beside_size else None
+        self.recall = nn.Linear(size, 5 * size, bias=False)
+        self.own = Attend(score=Joined(size=size, key_size=size), normalise=Softmax())
+        for layer, fill in ((self.enter, nn.init.xavier_uniform_), (self.recall, nn.init.orthogonal_)):
+            for block in layer.weight.data.chunk(5):
+                fill(block)
+        with torch.no_grad():
+            self.enter.bias.zero_()
+            self.enter.bias[size : 2 * size] = 1.0  # forget gates start open
+
+    def begin(self, like: Float[Tensor, "n ..."]) -> Tape:
+        """An empty tape, one row for each row of `like`."""
+        rows, size = like.shape[0], self.size
+        written = torch.zeros(rows, dtype=torch.long)
+        past = Cache(like.new_zeros(rows, 1, 0, size), like.new_zeros(rows, 1, 0, 2 * size), written)
+        return Tape(past, hidden=like.new_zeros(rows, size), asked=like.new_zeros(rows, size))
+
+    def advance(
+        self, entered: Float[Tensor, "n g"], tape: Tape, length: int, added: Float[Tensor, "n d"] | None = None
+    ) -> Tape:
+        """One input more, from what `enter` (and `beside`) made of it; `added` comes into the memory from elsewhere."""
+        gates, query = entered.split([4 * self.size, self.size], dim=-1)
+        keys, values = tape.past.keys[:, :, :length], tape.past.values[:, :, :length]
+        seen: Tensor = self.own((query + tape.asked)[:, None, None], keys, values, past=True)
+        hidden, memory = seen[:, 0, 0].chunk(2, dim=-1)
+        recalled, asked = self.recall(hidden).split([4 * self.size, self.size], dim=-1)
+        write, keep, new, show = (gates + recalled).chunk(4, dim=-1)
+        memory = keep.sigmoid() * memory + write.sigmoid() * new.tanh()
+        memory = memory if added is None else memory + added
+        hidden = show.sigmoid() * memory.tanh()
+        entry = Remembered(self.own.prepare(hidden[:, None, None]), torch.cat([hidden, memory], dim=-1)[:, None, None])
+        return Tape(append(tape.past, length, entry), hidden, asked)
+
+
+def unroll(tape: Tape, length: int) -> tuple[Float[Tensor, "n t d"], Float[Tensor, "n t d"]]:
+    """The hidden states and the memories of the first `length` inputs."""
+    hidden, memory = tape.past.values[:, 0, :length].chunk(2, dim=-1)
+    return hidden, memory

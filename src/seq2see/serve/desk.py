@@ -1,0 +1,229 @@
+"""The desk: questions are put in order, handed to the batcher, and waited for."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.run import Decoding, Prediction, Run
+from seq2see.search.sample import Sample
+from seq2see.serve.answer import describe, explain_source
+from seq2see.serve.batcher import Batcher, Job, count_cost
+from seq2see.serve.guard import OUR_MISTAKE
+from seq2see.serve.meter import Meter
+from seq2see.serve.picture import decode_picture, keep_picture
+from seq2see.serve.schema import Bounds, Explanation, Question, RefusalError
+from seq2see.serve.shelf import Kind, Shelf, source_kind
+from seq2see.serve.stream import Speaker, format_event
+from seq2see.tasks.demands import Prefix
+from seq2see.tasks.transduction import Transduction
+
+SOURCES: dict[Kind, Collection[str]] = {
+    "text": ("text", "texts"),
+    "image": ("image",),
+    "document": ("document", "text", "texts"),
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """A question that is in order: the run, the sources and how their outputs are found."""
+
+    name: str
+    run: Run
+    how: Decoding
+    key: Hashable  # orders with one key may be decoded together; None: it goes alone
+    sources: Sequence[str]
+    prefixes: Sequence[Prefix]
+    shown: bool  # whether sources are what was sent, and not files of ours
+
+    def jobs(self, act: Callable[[Prediction], Any]) -> list[Job]:
+        """A job for each source."""
+        pairs = zip(self.sources, self.prefixes, strict=True)
+        return [
+            Job(act, self.run, self.how, self.key, text, prefix, count_cost(self.run, self.how, text))
+            for text, prefix in pairs
+        ]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Answers questions about the runs of a shelf."""
+
+    shelf: Shelf
+    batcher: Batcher
+    meter: Meter
+    bounds: Bounds
+
+    async def order(self, question: Question, picture: bytes | None, stack: ExitStack) -> Order:
+        """Check a question against its run and our bounds; what it needs for a while goes onto the stack."""
+        question.check(self.bounds)
+        name, run = await asyncio.to_thread(self.shelf.find, question.model)
+        kind = source_kind(run)
+        sources = self._read_sources(question, name, kind, picture, stack)
+        how = question.decide(run)
+        # sampling compares sums with a random number, and labels have no search: nobody would see a narrow decision
+        alone = isinstance(how.search, Sample) or not isinstance(run.task, Transduction)
+        key = None if alone else (name, id(run), question.options)
+        return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
+
+    def _read_sources(
+        self, question: Question, name: str, kind: Kind, picture: bytes | None, stack: ExitStack
+    ) -> Sequence[str]:
+        given = [field for field in ("text", "texts", "document", "image") if getattr(question, field) is not None]
+        given += ["image"] if picture is not None else []
+        if len(given) != 1 or given[0] not in SOURCES[kind]:
+            wanted, got = " or ".join(SOURCES[kind]), " and ".join(given) or "nothing"
+            raise RefusalError(f"the run {name} reads {kind}: give {wanted}; got {got}.")
+        if kind == "image":
+            data = picture if picture is not None else decode_picture(question.image or "")
+            return [str(stack.enter_context(keep_picture(data, self.bounds)))]
+        sources = question.texts if question.texts is not None else (question.text or question.document or "",)
+        if not 1 <= len(sources) <= self.bounds.texts:
+            raise RefusalError(f"there must be 1 to {self.bounds.texts} texts; got {len(sources)}.")
+        for place, text in enumerate(sources, 1):
+            if len(text) > self.bounds.text:
+                raise RefusalError(
+                    f"a text may have {self.bounds.text:,} characters; got {len(text):,} (text {place})."
+                )
+        return sources
+
+    async def predict(self, request: Request, question: Question, picture: bytes | None) -> dict[str, Any]:
+        """The outputs of all sources."""
+        with ExitStack() as stack:
+            order = await self.order(question, picture, stack)
+            jobs = order.jobs(lambda prediction: describe(prediction, question.attention, source=order.shown))
+            outputs = await self.wait(request, jobs)
+        self.meter.outputs.add(sum(len(output["ids"]) for output in outputs))
+        return {"model": order.name, "outputs": outputs}
+
+    async def explain(self, request: Request, question: Explanation, picture: bytes | None) -> dict[str, Any]:
+        """What the model looks at for one source."""
+        with ExitStack() as stack:
+            order = await self.order(question, picture, stack)
+            if len(order.sources) != 1:
+                raise RefusalError(f"one source is explained at a time; got {len(order.sources)}.")
+            [source], [prefix] = order.sources, order.prefixes
+            job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job))
+            [payload] = await self.wait(request, [job])
+        shown = {} if order.shown else {"source": "picture"}  # not the name of a file of ours
+        return {**payload, **shown, "model": order.name}
+
+    async def wait(self, request: Request, jobs: Sequence[Job]) -> list[Any]:
+        """The answers of jobs; whoever hangs up or waits too long makes room for others."""
+        self.batcher.submit(jobs)
+        answers: asyncio.Future[list[Any]] = asyncio.gather(*(asyncio.wrap_future(job.answer) for job in jobs))
+        gone: asyncio.Future[None] = asyncio.create_task(hang_up(request))
+        try:
+            both: set[asyncio.Future[Any]] = {answers, gone}
+            await asyncio.wait(both, timeout=self.bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if answers.done():
+                return answers.result()
+            self.meter.left.add()
+            raise self._late() if not gone.done() else RefusalError("the client hung up.", status=499)
+        finally:
+            self.batcher.leave(jobs)
+            gone.cancel()
+            answers.cancel()
+
+    async def stream(self, request: Request, question: Question, picture: bytes | None) -> AsyncIterator[str]:
+        """The events of one output; what is wrong with the question is raised before the first of them."""
+        stack, loop = ExitStack(), asyncio.get_running_loop()
+        events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+
+        def post(name: str, data: Any) -> None:
+            with suppress(RuntimeError):  # the server has stopped meanwhile
+                loop.call_soon_threadsafe(events.put_nowait, (name, data))
+
+        try:
+            order = await self.order(question, picture, stack)
+            if len(order.sources) != 1 or (isinstance(order.how.search, Sample) and question.n_best > 1):
+                raise RefusalError("a stream has one source, and one output if it is sampled.")
+            speaker = Speaker(order.run, post)
+
+            def finish(prediction: Prediction) -> dict[str, Any]:
+                speaker.finish(prediction)
+                return describe(prediction, question.attention, source=order.shown)
+
+            [job] = order.jobs(finish)
+            job.hear = speaker
+            job.answer.add_done_callback(lambda answer: post("end", answer))
+            self.batcher.submit([job])
+        except BaseException:
+            stack.close()
+            raise
+        return self._speak(request, order, job, events, stack)
+
+    async def _speak(
+        self, request: Request, order: Order, job: Job, events: "asyncio.Queue[tuple[str, Any]]", stack: ExitStack
+    ) -> AsyncIterator[str]:
+        until = time.monotonic() + self.bounds.seconds
+        gone = asyncio.create_task(hang_up(request))
+        try:
+            yield format_event("start", {"model": order.name})
+            name = ""
+            while name not in ("done", "error"):
+                name, data = await self._next(events, gone, until)
+                if name == "end":
+                    name, data = _conclude(order, data)
+                if name == "gone":
+                    return
+                yield format_event(name, data)
+        finally:
+            gone.cancel()
+            self.batcher.leave([job])
+            stack.close()
+
+    async def _next(
+        self, events: "asyncio.Queue[tuple[str, Any]]", gone: "asyncio.Task[None]", until: float
+    ) -> tuple[str, Any]:
+        get = asyncio.create_task(events.get())
+        try:
+            left = max(until - time.monotonic(), 0)
+            await asyncio.wait({get, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if get.done():
+                return get.result()
+            self.meter.left.add()
+            return ("gone", None) if gone.done() else ("error", {"error": str(self._late())})
+        finally:
+            get.cancel()
+
+    def _late(self) -> RefusalError:
+        return RefusalError(
+            f"the answer took longer than {self.bounds.seconds:g} s; ask for less, or start with a longer --timeout.",
+            status=504,
+        )
+
+
+def _spread(question: Question, count: int) -> Sequence[Prefix]:
+    """A prefix for each source."""
+    if question.prefix_ids is not None:
+        if count != 1 or question.prefix is not None:
+            raise RefusalError("prefix_ids goes with one source, and without prefix.")
+        return [question.prefix_ids]
+    if question.prefix is None or isinstance(question.prefix, str):
+        return [question.prefix or ""] * count
+    if len(question.prefix) != count:
+        got = len(question.prefix)
+        raise RefusalError(f"there must be one prefix for all texts or one for each; got {got} for {count} texts.")
+    return question.prefix
+
+
+def _conclude(order: Order, answer: Any) -> tuple[str, dict[str, Any]]:
+    """The last event of a stream."""
+    error = answer.exception()
+    if error is None:
+        return "done", {"model": order.name, "output": answer.result()}
+    known = isinstance(error, Seq2SeeError)
+    return "error", {"error": str(error) if known else OUR_MISTAKE}
+
+
+async def hang_up(request: Request) -> None:
+    """Come back when the client has gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,282 @@
+"""A training by several processes of one machine: each has a share of every batch, and all make the same step.
+
+The main process is worker 0: it decides, looks at the held-out data and saves; the others follow its orders.
+"""
+
+import pickle
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, distributed, nn
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.foreign import admit
+from seq2see.core.process import REQUESTS, serve_parent, starting_deaf
+from seq2see.data.batch import Batch, Rows, collate
+from seq2see.data.store import Store
+from seq2see.train.folder import RunFolder
+from seq2see.train.learner import Learner, Sums
+from seq2see.train.pretrained import freeze
+from seq2see.train.team import Team, cut
+
+CHECKED = 100  # updates between two comparisons of all workers' weights
+MEETING = timedelta(minutes=10)  # for all to find each other, once each has said that it is ready
+FOREVER = timedelta(days=1000)  # for a sum: a worker that ends is noticed without, and a machine may sleep
+READY = pickle.dumps(None)
+Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
+LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
+
+
+@dataclass(frozen=True)
+class Order:
+    """One worker's part of an update."""
+
+    update: int
+    batches: Sequence[Batch | None]  # None: nothing of it is for this worker
+    rate: float | None  # None: no step, to see how long the rest takes
+
+
+class Crew:
+    """All processes of a training: this one, and the others that it has started."""
+
+    def __init__(self, learner: Learner, store: Store, team: Team, folder: Path) -> None:
+        self.learner, self.store, self.team = learner, store, team
+        self._lengths = store.source.lengths, store.target.lengths
+        self._others: list[_Other] = []
+        self._group: Group | None = None
+        torch.set_num_threads(team.threads)
+        if team.workers > 1:
+            try:
+                self._meet(folder.absolute())
+            except BaseException:
+                self.close()
+                raise
+
+    def sync(self) -> None:
+        """Give the others the weights, and all else that learning changes, of this process."""
+        if self._others:
+            self._send([self.learner.dump()] * len(self._others))
+
+    def work(self, update: int, batches: Sequence[Part], rate: float | None) -> Sums:
+        """Make one update over some batches, together; without a rate, everything but the step."""
+        mine, *theirs = zip(*(self._cut(*batch) for batch in batches), strict=True)
+        self._send([self._order(update, share, rate) for share in theirs])
+        try:
+            return _follow(self._order(update, mine, rate), self.learner, self._group)
+        except _LostError:
+            raise self._explain() from None
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the others wait, this process has the threads of all."""
+        torch.set_num_threads(self.team.workers * self.team.threads)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(self.team.threads)
+
+    def close(self) -> None:
+        """End the others."""
+        for other in self._others:
+            other.end()
+        self._others, self._group = [], None
+
+    def _meet(self, folder: Path) -> None:
+        """Start the others and connect all, over a file that is gone as soon as they know each other."""
+        with tempfile.TemporaryDirectory(prefix="seq2see-") as name:
+            place = Path(name) / "meeting"
+            for worker in range(1, self.team.workers):
+                self._others.append(_Other(worker, self.team, folder, place))
+            for other in self._others:
+                other.await_ready()
+            self._group = Group(place, 0, self.team.workers)
+            for other in self._others:  # until the last one no longer needs the file
+                other.await_ready()
+
+    def _cut(self, store: Store, rows: Rows) -> list[Part]:
+        """The part of a batch that each worker gets."""
+        workers = self.team.workers
+        pieces = cut(rows, *self._lengths, workers) if workers > 1 else [rows]
+        return [(store, piece) for piece in pieces]
+
+    def _order(self, update: int, share: Sequence[Part], rate: float | None) -> Order:
+        return Order(update, [collate(store, rows) if len(rows) else None for store, rows in share], rate)
+
+    def _send(self, messages: Sequence[Any]) -> None:
+        for other, message in zip(self._others, messages, strict=True):
+            try:
+                other.send(message)
+            except OSError:
+                raise self._explain() from None
+
+    def _explain(self) -> Seq2SeeError:
+        """Why the work cannot go on: what a worker said, or how it ended."""
+        reasons = [other.ask_why() for other in self._others]
+        for reason in reasons:
+            if isinstance(reason, Seq2SeeError):
+                return reason
+        how = next((reason for reason in reasons if reason), "its connection broke")
+        return Seq2SeeError(
+            f"a process that shares the training ended early ({how}), perhaps for want of memory; make room and run "
+            "the same command again to go on from the last checkpoint, or take fewer train.workers in another folder."
+        )
+
+
+class _Other:
+    """Another process, as the main one sees it."""
+
+    def __init__(self, worker: int, team: Team, folder: Path, place: Path) -> None:
+        context = get_context("spawn")  # a process with threads must not be forked
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place))
+        with starting_deaf(REQUESTS):
+            self.process.start()
+        theirs.close()  # so that nobody but the other process holds it, and its end is noticed here
+
+    def send(self, message: Any) -> None:
+        self.connection.send_bytes(pickle.dumps(message))  # `send` would put tensors into shared memory, often scarce
+
+    def await_ready(self) -> None:
+        reason = self.ask_why(None)
+        if isinstance(reason, str):
+            raise Seq2SeeError(f"a process to share the training could not start ({reason}); set train.workers=1.")
+        if reason is not None:
+            raise reason
+
+    def ask_why(self, seconds: float | None = LAST_WORDS) -> Seq2SeeError | str | None:
+        """What is wrong with the process: the error it sent, or how it ended; None if all is well."""
+        try:
+            return pickle.loads(self.connection.recv_bytes()) if self.connection.poll(seconds) else None
+        except (EOFError, OSError):
+            self.process.join(LAST_WORDS)
+            code = self.process.exitcode or 0
+            return f"signal {-code}" if code < 0 else f"exit code {code}" if code else None
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def serve(connection: Connection, worker: int, team: Team, folder: Path, place: Path) -> None:
+    """Follow the orders of the main process until it ends."""
+    serve_parent(deaf_to=REQUESTS)
+    torch.set_num_threads(team.threads)
+    try:
+        learner = _open(RunFolder(folder))
+        connection.send_bytes(READY)
+        group = Group(place, worker, team.workers)
+        connection.send_bytes(READY)
+        while True:
+            message = pickle.loads(connection.recv_bytes())
+            if isinstance(message, Order):
+                _follow(message, learner, group)
+            else:
+                learner.restore(message)
+    except (_LostError, EOFError, OSError):
+        pass  # another process has ended, and the main one knows
+    except Exception as error:
+        told = error if isinstance(error, Seq2SeeError) else Seq2SeeError(f"{type(error).__name__}: {error}")
+        connection.send_bytes(pickle.dumps(told))
+
+
+def _open(folder: RunFolder) -> Learner:
+    """A learner for a run; its weights are going to be sent."""
+    config = folder.read_config()
+    admit(config.model_dump(), [folder.path / "code"], trust=True, owner="")
+    task = folder.read_task()
+    model = task.build(config)
+    freeze(model, config.init)
+    return Learner(config, task, model)
+
+
+class _LostError(Exception):
+    """A sum cannot be made, because a process is gone."""
+
+
+class Group:
+    """All workers, as one of them sees them; they talk through this machine's loopback alone."""
+
+    def __init__(self, place: Path, worker: int, workers: int) -> None:
+        self.worker, self.workers = worker, workers
+        c10d: Any = distributed  # whose types leave out half of it
+        options = c10d.ProcessGroupGloo._Options()
+        options._devices = [c10d.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
+        options._timeout = MEETING
+        self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(place), workers), worker, workers, options)
+
+    def sum(self, numbers: Tensor) -> None:
+        """Put the sum over all workers into each worker's numbers, with the same bits everywhere."""
+        options = distributed.AllreduceOptions()
+        options.timeout = FOREVER
+        try:
+            self._gloo.allreduce([numbers], options).wait()
+        except RuntimeError as error:
+            raise _LostError from error
+
+
+def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
+    """One worker's part of an update."""
+    if group is None:
+        sums = learner.learn(order.update, order.batches)
+    else:
+        average = partial(_average_buffers, _moving_buffers(learner.model), group)
+        sums = learner.learn(order.update, order.batches, worker=group.worker, learned=average)
+        checked = order.rate is not None and order.update % CHECKED == 0
+        sums = _add_up(learner, group, sums, checksum=learner.checksum() if checked else 0)
+    if order.rate is None:
+        learner.optimizer.zero_grad()
+    else:
+        learner.descend(order.rate, sums.tokens)
+    return sums
+
+
+def _add_up(learner: Learner, group: Group, mine: Sums, *, checksum: int) -> Sums:
+    """Sum losses, tokens and gradients over all workers."""
+    learned = [parameter for parameter in learner.model.parameters() if parameter.requires_grad]
+    moved = [float(parameter.grad is not None) for parameter in learned]
+    small = torch.tensor([mine.loss, mine.tokens, checksum, *moved], dtype=torch.double)
+    group.sum(small)
+    loss, tokens, checksums, *by_any = small.tolist()
+    if checksums != checksum * group.workers:
+        raise Seq2SeeError(
+            "the weights must be the same in all processes that share the training, but are not; run the same command "
+            "again to go on from the last checkpoint."
+        )
+    _sum_gradients([parameter for parameter, count in zip(learned, by_any, strict=True) if count], group)
+    return Sums(loss, int(tokens))
+
+
+def _sum_gradients(parameters: Sequence[nn.Parameter], group: Group) -> None:
+    """Sum all gradients in one go; where this worker has none, it adds zeros."""
+    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
+    group.sum(flat)
+    for parameter, gradient in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
+        parameter.grad = gradient.view_as(parameter).to(parameter.dtype)
+
+
+def _moving_buffers(model: nn.Module) -> list[Tensor]:
+    """What is saved of a model and no parameter: a loss may move it, as averages over what was seen."""
+    kept = model.state_dict().keys()
+    return [buffer for name, buffer in model.named_buffers() if name in kept]
+
+
+def _average_buffers(buffers: Sequence[Tensor], group: Group, tokens: int) -> None:
+    """Make buffers the same in all workers: their mean over all tokens of a batch; what counts, as worker 0 has it."""
+    if not buffers:
+        return
+    shares = [tokens if buffer.is_floating_point() else int(group.worker == 0) for buffer in buffers]
+    parts = [(buffer.double() * share).flatten() for buffer, share in zip(buffers, shares, strict=True)]
+    flat = torch.cat([torch.tensor([tokens], dtype=torch.double), *parts])
+    group.sum(flat)
+    for buffer, total in zip(buffers, flat[1:].split([buffer.numel() for buffer in buffers]), strict=True):
+        buffer.copy_((total / flat[0] if buffer.is_floating_point() else total).view_as(buffer))

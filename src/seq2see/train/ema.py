@@ -1,0 +1,44 @@
+"""A moving average of the weights: kept beside Adam's own averages, so that it is saved and restored with them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn, optim
+
+KEY = "average"
+
+
+def keep_average(optimizer: optim.Optimizer, *, decay: float) -> None:
+    """After every step, move the average of each parameter by 1 - decay to where it stands, at first by more."""
+
+    def move(*_: Any) -> None:
+        states = {parameter: state for parameter, state in optimizer.state.items() if state}
+        for parameter, state in states.items():
+            if KEY not in state:
+                state[KEY] = parameter.detach().clone()
+        if states:
+            steps = float(next(iter(states.values()))["step"])
+            kept = min(decay, (1 + steps) / (10 + steps))
+            torch._foreach_lerp_([state[KEY] for state in states.values()], [p.detach() for p in states], 1 - kept)
+
+    optimizer.register_step_post_hook(move)
+
+
+@contextmanager
+def averaged(optimizer: optim.Optimizer) -> Iterator[None]:
+    """Inside the block, parameters that have an average are their average."""
+    averages: dict[Any, Tensor] = {p: state[KEY] for p, state in optimizer.state.items() if KEY in state}
+    current = {parameter: parameter.detach().clone() for parameter in averages}
+    _put(averages)
+    try:
+        yield
+    finally:
+        _put(current)
+
+
+@torch.no_grad()
+def _put(values: dict[nn.Parameter, Tensor]) -> None:
+    for parameter, value in values.items():
+        parameter.copy_(value)

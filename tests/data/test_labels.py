@@ -1,0 +1,44 @@
+"""Labels: sorted, one or several a source, and never a new one without a word."""
+
+import pytest
+
+from seq2see.core.errors import DataError, TokenError
+from seq2see.data.labels import Labels, LabelSet
+from seq2see.data.sources import read_cutter
+
+
+def test_one_label_a_source() -> None:
+    labels = Labels().learn(["pos", " neg ", "pos", "a|b"])
+    assert labels.names == ("a|b", "neg", "pos")
+    assert labels.counts == (1, 1, 2)
+    assert labels.ids(["pos", "neg "]) == [[2], [1]]
+    assert labels.balance == [4 / 3, 4 / 3, 4 / 6]
+
+
+def test_several_labels_a_source() -> None:
+    labels = Labels(separator="|").learn(["b|a", "b | c", "b"])
+    assert (labels.names, labels.counts, labels.sources) == (("a", "b", "c"), (1, 3, 1), 3)
+    assert labels.ids(["c|b|c", "a"]) == [[2, 1], [0]]
+    assert labels.join([1, 0]) == "b|a"
+    assert labels.balance == [2, 0, 2]
+
+
+def test_labels_come_back_from_their_file() -> None:
+    labels = Labels(separator=",").learn(["ä,b", "c"])
+    assert read_cutter(labels.to_json()) == labels
+    with pytest.raises(TokenError, match="not a file of labels"):
+        read_cutter('{"kind": "labels"}')
+
+
+def test_what_cannot_be_learned_is_said() -> None:
+    with pytest.raises(DataError, match="two different labels to choose from; got 'a'"):
+        Labels().learn(["a", "a"])
+    with pytest.raises(DataError, match=r"'c' does not occur in the training data \(known: 'a', 'b'\)"):
+        Labels().learn(["a", "b"]).ids(["c"])
+
+
+def test_only_the_same_labels_match() -> None:
+    mine, theirs = LabelSet(("a", "b", "c"), (1, 1, 1), 3), LabelSet(("c", "a", "b"), (1, 1, 1), 3)
+    assert mine.match(theirs) == [1, 2, 0]
+    assert mine.match(LabelSet(("a", "b"), (1, 1), 2)) is None
+    assert mine.match(LabelSet(("a", "b", "c"), (1, 1, 1), 3, separator="|")) is None

@@ -1,0 +1,234 @@
+"""Pictures with captions or labels: in any form, the pairs are the same; what is missing is named."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from seq2see.core.errors import DataError
+from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.folders import find_splits
+from seq2see.data.gallery import describe_pairs
+from seq2see.data.idx import read_idx_picture, split_place
+from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.pairs import Finding, Origin, Pairs
+from seq2see.data.pictures import read_picture
+from seq2see.data.readers import read_pairs
+
+COCO = {
+    "images": [{"id": 7, "file_name": "a.jpg"}, {"id": 9, "file_name": "b.jpg"}],
+    "annotations": [
+        {"image_id": 7, "caption": "a cat\n"},
+        {"image_id": 7, "caption": "one cat"},
+        {"image_id": 9, "caption": "a dog"},
+    ],
+}
+JSONL = [
+    '{"image": "A", "captions": ["a cat", "one cat"], "things": [1]}\n{"image": "B", "captions": ["a dog"]}\n',
+    '{"caption": "a cat", "file": "A"}\n{"caption": "one cat", "file": "A"}\n{"caption": "a dog", "file": "B"}\n',
+]
+CAPTIONS = [
+    ("captions.jsonl", JSONL[0]),
+    ("captions.jsonl", JSONL[1]),
+    ("token.txt", "a.jpg#0\ta cat\na.jpg#1\tone cat\nb.jpg#0\ta dog\n"),
+    ("results.token", "a.jpg#0\ta cat\na.jpg#1\tone cat\nb.jpg#0\ta dog\n"),
+    ("x.csv", "id,filename,caption\n1,A,a cat\n2,A,one cat\n3,B,a dog\n"),
+    ("x.tsv", "caption\tpicture\na cat\tA\none cat\tA\na dog\tB\n"),
+    ("captions.txt", 'image,caption\na.jpg,a cat\na.jpg,"one cat"\nb.jpg,a dog\n'),
+    ("results.csv", "image_name| comment_number| comment\nA|0|a cat\nA|1|one cat\nB|0|a dog\n"),
+    ("bare.tsv", "A\ta cat\nA\tone cat\nB\ta dog\n"),
+    ("captions_val2017.json", json.dumps(COCO)),
+]
+
+
+def draw(file: Path, *, grey: int = 0) -> Path:
+    """A small picture."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Image.new("RGB", (5, 3), (grey, grey, grey)).save(file)
+    return file
+
+
+def write(file: Path, content: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    return file
+
+
+def rows(pairs: Pairs) -> list[tuple[str, str]]:
+    return list(zip(pairs.source, pairs.target, strict=True))
+
+
+def find(findings: Any, words: str) -> Finding:
+    (found,) = [finding for finding in findings if words in finding.message]
+    return found
+
+
+@pytest.mark.parametrize(("name", "content"), CAPTIONS, ids=lambda text: text.split("\n")[0][:30])
+def test_captions_in_any_form_give_the_same_pairs(tmp_path: Path, name: str, content: str) -> None:
+    a, b = (draw(tmp_path / "images" / f"{letter}.jpg") for letter in "ab")
+    file = write(tmp_path / name, content.replace("A", "images/a.jpg").replace("B", "images/b.jpg"))
+    pairs, findings = read_pairs(Origin(file))
+    assert rows(pairs) == [(str(a), "a cat"), (str(a), "one cat"), (str(b), "a dog")]
+    assert guess_kind(pairs) == "pictures"
+    assert not guess_labels(pairs)
+    assert pairs.group().references == [["a cat", "one cat"], ["a dog"]]
+    assert all(finding.level == "note" for finding in findings)
+
+
+def test_missing_pictures_are_named_and_their_captions_skipped(tmp_path: Path) -> None:
+    draw(tmp_path / "Flicker8k_Dataset" / "a.jpg")
+    lines = "a.jpg#0\ta cat\nlost.jpg#0\tnothing\nlost.jpg#1\tnobody\nodd.jpg.1#0\tnowhere\n"
+    pairs, findings = read_pairs(Origin(write(tmp_path / "Flickr8k_text" / "Flickr8k.token.txt", lines)))
+    assert rows(pairs) == [(str(tmp_path / "Flicker8k_Dataset" / "a.jpg"), "a cat")]
+    lost = find(findings, "a picture is not there: 'lost.jpg', 'odd.jpg.1'")
+    assert (lost.line, lost.count, lost.level) == (2, 2, "warning")
+    assert "(3 in all)" in lost.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.jsonl", '{"image": "no.jpg", "caption": "x"}', "not one of its pictures is there, neither 'no.jpg'"),
+        ("x.csv", "image,label\nno.jpg,cat\n", "not one of its pictures is there"),
+        ("token.txt", "no.jpg#0\tx\n", "put them beside the file or into images/"),
+        ("x.jsonl", '{"image": "no.jpg", "captions": ["x", 3]}', "line 1: the field 'captions' must be a text; got"),
+        ("x.json", '{"images": []}', "must be COCO's captions, an object with `images` and `annotations`"),
+        ("x.json", "{", "this is not JSON"),
+        ("x.json", '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1}]}', "kind of 'caption'"),
+    ],
+)
+def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, name: str, content: str, words: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read_pairs(Origin(write(tmp_path / name, content)))
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_that_look_like_pictures_stay_texts_if_nothing_says_otherwise(tmp_path: Path) -> None:
+    pairs, findings = read_pairs(Origin(write(tmp_path / "x.tsv", "a.jpg\tan A\nb.png\ta B\n")))
+    assert rows(pairs) == [("a.jpg", "an A"), ("b.png", "a B")]
+    assert "not one of them is there" in find(findings, "look like pictures").message
+    assert guess_kind(pairs) == "text"
+
+
+def test_a_folder_has_a_class_in_each_sub_folder(tmp_path: Path) -> None:
+    files = [draw(tmp_path / name) for name in ("cat/1.png", "cat/deep/2.JPG", "train/1.png", "train/2.png")]
+    (tmp_path / "empty").mkdir()
+    write(tmp_path / "cat" / "notes.txt", "hm")
+    pairs, findings = read_pairs(Origin(tmp_path))
+    assert rows(pairs) == list(zip(map(str, files), ["cat", "cat", "train", "train"], strict=True))
+    assert guess_labels(pairs)  # the class that is called train is no split, because pictures are right inside it
+    assert "'empty'" in find(findings, "no pictures").message
+    assert "'cat/notes.txt'" in find(findings, "no picture:").message
+    assert describe_pairs(pairs) == "4 pictures of 2 classes, 2 each"
+
+
+def test_splits_of_a_folder_are_found_and_must_be_named(tmp_path: Path) -> None:
+    for split in ("train", "val", "test"):
+        draw(tmp_path / "classes" / split / "cat" / "1.png")
+        draw(tmp_path / "captions" / "images" / f"{split}.png")
+        write(tmp_path / "captions" / f"{split}.jsonl", f'{{"image": "images/{split}.png", "caption": "x"}}')
+    classes, captions = tmp_path / "classes", tmp_path / "captions"
+    assert find_splits(classes) == {"train": classes / "train", "valid": classes / "val", "test": classes / "test"}
+    assert find_splits(captions)["valid"] == captions / "val.jsonl"
+    assert read_pairs(Origin(classes / "val"))[0].source == (str(classes / "val" / "cat" / "1.png"),)
+    with pytest.raises(DataError, match=r"holds train.jsonl \(train\), val.jsonl \(valid\), test.jsonl \(test\); name"):
+        read_pairs(Origin(captions))
+    assert find_splits(write(tmp_path / "alone" / "captions.jsonl", "x").parent) == {
+        "train": tmp_path / "alone" / "captions.jsonl"
+    }
+
+
+def pack_idx(file: Path, values: Any) -> None:
+    array = np.array(values, dtype=np.uint8)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    head = bytes([0, 0, 8, array.ndim]) + b"".join(size.to_bytes(4, "big") for size in array.shape)
+    file.write_bytes(gzip.compress(head + array.tobytes()))
+
+
+def test_idx_files_hold_pictures_and_labels(tmp_path: Path) -> None:
+    folder = tmp_path / "fashion-mnist"
+    pictures = np.arange(4 * 3 * 2).reshape(4, 3, 2)
+    for split in ("train", "t10k"):
+        pack_idx(folder / f"{split}-images-idx3-ubyte.gz", pictures)
+        pack_idx(folder / f"{split}-labels-idx1-ubyte.gz", [9, 0, 9, 0])
+    assert find_splits(folder)["test"].name == "t10k-images-idx3-ubyte.gz"
+    pairs, _ = read_pairs(Origin(find_splits(folder)["train"]))
+    assert pairs.target == ("9", "0", "9", "0")
+    assert (guess_kind(pairs), guess_labels(pairs)) == ("pictures", True)
+    place = split_place(pairs.source[2])
+    assert place == (folder / "train-images-idx3-ubyte.gz", 2)
+    assert (read_idx_picture(*place) == pictures[2]).all()
+    assert (np.asarray(read_picture(pairs.source[2])) == pictures[2][..., None]).all()
+    leak = find(examine({name: Origin(part) for name, part in find_splits(folder).items()}).findings, "leakage")
+    assert (leak.count, leak.line) == (4, None)
+
+
+def test_idx_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "train-images-idx3-ubyte.gz"
+    for values, labels, words in [
+        (np.zeros((2, 1, 1)), [1], "got 2 pictures and 1 labels"),
+        (np.zeros((2, 1)), [1, 1], "must begin 0 0 8 3"),
+    ]:
+        pack_idx(file, values)
+        pack_idx(tmp_path / "train-labels-idx1-ubyte.gz", labels)
+        with pytest.raises(DataError, match=words):
+            read_pairs(Origin(file))
+    pack_idx(tmp_path / "t10k-images-idx3-ubyte", np.zeros((1, 1, 1)))
+    with pytest.raises(DataError, match="t10k-labels-idx1-ubyte: there is no such file"):
+        read_pairs(Origin(tmp_path / "t10k-images-idx3-ubyte"))
+
+
+def diagnose(folder: Path, **splits: dict[str, list[str]]) -> Diagnosis:
+    """Examine splits of captions by the name of their picture."""
+    origins = {}
+    for split, captions in splits.items():
+        lines = [json.dumps({"image": image, "captions": texts}) for image, texts in captions.items()]
+        origins[split] = Origin(write(folder / f"{split}.jsonl", "\n".join(lines)))
+    return examine(origins)
+
+
+def test_the_doctor_leaves_out_what_cannot_be_opened_and_finds_copies(tmp_path: Path) -> None:
+    draw(tmp_path / "a.png")
+    draw(tmp_path / "b.png", grey=9)
+    (tmp_path / "c.png").write_bytes((tmp_path / "b.png").read_bytes())
+    (tmp_path / "cut.png").write_bytes((tmp_path / "a.png").read_bytes()[:30])
+    write(tmp_path / "page.jpg", "<html>")
+    write(tmp_path / "nothing.gif", "")
+    names = ["a.png", "b.png", "cut.png", "page.jpg", "nothing.gif"]
+    diagnosis = diagnose(
+        tmp_path, train={name: ["a cat", "one cat"] for name in names}, test={"c.png": ["a cat", "one cat"]}
+    )
+    broken = find(diagnosis.findings, "cannot be opened")
+    assert (broken.count, len(diagnosis.splits["train"])) == (3, 4)
+    assert "page.jpg (not a picture)" in broken.message
+    leak = find(diagnosis.findings, "leakage: 100.0% of its pictures")
+    assert f"{tmp_path / 'c.png'} as {tmp_path / 'b.png'}" in leak.message
+    assert not [finding for finding in diagnosis.findings if "another target" in finding.message]
+    said = describe_pairs(diagnosis.splits["train"])
+    assert said == "2 pictures with 2 captions each (4 in all); 3 words, 0 of them 5 times or more"
+
+
+def test_the_doctor_wants_one_kind_and_known_labels(tmp_path: Path) -> None:
+    names = ("train/cat/1.png", "train/cat/2.png", "train/dog/3.png", "train/dog/4.png", "test/cow/5.png")
+    for grey, name in enumerate(names):
+        draw(tmp_path / name, grey=grey)
+    train = Origin(tmp_path / "train")
+    found = examine({"train": train, "test": Origin(tmp_path / "test")}).findings
+    assert find(found, "labels (1) that the training data does not have, such as 'cow'").level == "warning"
+    mixed = examine({"train": train, "test": Origin(write(tmp_path / "x.tsv", "a\tb\n"))})
+    assert "all data must be of one kind; here are text" in mixed.errors[0].message
+    write(tmp_path / "broken" / "a" / "1.png", "x")
+    assert "not one picture can be opened" in str(examine({"train": Origin(tmp_path / "broken")}).errors[0])
+
+
+def test_targets_are_labels_when_they_are_short_and_come_back() -> None:
+    sources = [f"text {number}" for number in range(8)]
+    assert guess_labels(Pairs(sources, ["good", "bad"] * 4))
+    assert not guess_labels(Pairs(sources, [f"{number}-01-02" for number in range(8)]))
+    assert not guess_labels(Pairs(sources, ["a red circle left of a blue square", "no"] * 4))
+    assert not guess_labels(Pairs(sources[:4] * 2, ["a", "b", "a", "b", "b", "a", "b", "a"]))

@@ -1,0 +1,76 @@
+"""Scenes of shapes: captions are true, boxes are where the things are, and the seed decides."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from seq2see.core.errors import DataError
+from seq2see.data.gallery import describe_pairs, find_unreadable
+from seq2see.data.pairs import Origin
+from seq2see.data.readers import read_pairs
+from seq2see.data.shapes import COLOURS, SHAPES, SIDE, Scene, make_scene, read_things, write_shapes
+
+
+@pytest.fixture(scope="module")
+def scenes() -> list[Scene]:
+    return [make_scene(np.random.default_rng(number)) for number in range(60)]
+
+
+def test_captions_say_what_is_where(scenes: list[Scene]) -> None:
+    for scene in scenes:
+        one, other = (thing.box for thing in scene.things)
+        true = {
+            "left of": one.right < other.left,
+            "right of": one.left > other.right,
+            "above": one.bottom < other.top,
+            "below": one.top > other.bottom,
+        }
+        (first, second), back = (
+            (" ".join(thing.words) for thing in scene.things),
+            dict(zip(true, [1, 0, 3, 2], strict=True)),
+        )
+        said = [place for place in true if scene.captions[0] == f"a {first} {place} a {second}"]
+        assert len(said) == 1
+        assert true[said[0]]
+        assert scene.captions[1] == f"a {second} {list(true)[back[said[0]]]} a {first}"
+
+
+def test_a_box_holds_its_colour_and_ends_where_it_ends(scenes: list[Scene]) -> None:
+    for scene in scenes:
+        for thing in scene.things:
+            left, top, right, bottom = (round(edge * SIDE) for edge in vars(thing.box).values())
+            assert 0 < left < right < SIDE
+            assert 0 < top < bottom < SIDE
+            patch = scene.pixels[top:bottom, left:right].reshape(-1, 3).astype(int)
+            near = np.abs(patch - COLOURS[thing.words[0]]).max(axis=1) < 60
+            assert near.mean() > 0.2
+
+
+def test_everything_that_can_be_named_is(scenes: list[Scene]) -> None:
+    words = " ".join(caption for scene in scenes for caption in scene.captions)
+    assert all(word in words for word in [*COLOURS, *SHAPES, "left of", "right of", "above", "below"])
+
+
+def test_files_can_be_read_back(tmp_path: Path) -> None:
+    files = write_shapes(tmp_path, train=4, valid=1, test=2, seed=3)
+    pairs, _ = read_pairs(Origin(files["train"]))
+    things = read_things(files["train"])
+    assert list(pairs.group().source) == list(things)
+    assert describe_pairs(pairs).startswith("4 pictures with 2 captions each")
+    assert not find_unreadable(things)
+    for source, target in zip(pairs.source, pairs.target, strict=True):
+        assert all(" ".join(thing.words) in target for thing in things[source])
+    files["test"].write_text('{"image": "x.png"}\n')
+    with pytest.raises(DataError, match="line 1: each line needs an image and its things"):
+        read_things(files["test"])
+
+
+def test_a_picture_follows_from_seed_split_and_number(tmp_path: Path) -> None:
+    for folder, count, seed in (("a", 2, 1), ("b", 3, 1), ("c", 2, 2)):
+        write_shapes(tmp_path / folder, train=count, valid=1, test=0, seed=seed)
+    first, more, other = ((tmp_path / name / "train.jsonl").read_text().splitlines() for name in "abc")
+    assert first == more[:2]
+    assert first != other
+    pictures = [(tmp_path / name / "images" / "train-00001.png").read_bytes() for name in "abc"]
+    assert pictures[0] == pictures[1] != pictures[2]

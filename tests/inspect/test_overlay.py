@@ -1,0 +1,67 @@
+"""Attention over pictures: where it is bright, what a page holds, what an animation shows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.token import Token
+from seq2see.inspect.attention import AttentionMap, AttentionTrace
+from seq2see.inspect.overlay import DIM, lay_over, list_frames
+from seq2see.inspect.page import render_page
+from seq2see.inspect.picture import save_picture
+from seq2see.inspect.terminal import render_terminal
+
+
+def make_trace() -> AttentionTrace:
+    """Two words over four cells: the first looks at the top left alone, the second at all alike."""
+    weights = np.array([[[1, 0, 0, 0], [0.25, 0.25, 0.25, 0.25]]], dtype=np.float32)
+    cells = tuple(Token(f"row {y}, column {x}", 0, 0) for y in (1, 2) for x in (1, 2))
+    words = (Token("red", 0, 3, 0.9), Token("</s>", 3, 3, 0.5))
+    picture = np.full((8, 8, 3), 200, dtype=np.uint8)
+    return AttentionTrace("a.png", "red", cells, words, (AttentionMap("decoder.attend", weights),), (2, 2), picture)
+
+
+def test_a_picture_is_as_bright_as_the_weights_of_its_cells() -> None:
+    trace = make_trace()
+    (_, first), (_, second) = list_frames(trace)
+    assert trace.picture is not None
+    seen = lay_over(trace.picture, first, cells=True)
+    assert (seen[:4, :4] == 200).all()
+    assert (seen[4:] == round(200 * DIM)).all()
+    assert (seen[:, 4:] == round(200 * DIM)).all()
+    assert (lay_over(trace.picture, second, cells=True) == 200).all()
+
+
+def test_frames_are_titled_with_word_and_confidence() -> None:
+    assert [title for title, _ in list_frames(make_trace())] == ["red 90%", "</s> 50%"]
+
+
+def test_an_animation_has_a_frame_for_each_word(tmp_path: Path) -> None:
+    with Image.open(save_picture(make_trace(), tmp_path / "a.gif")) as animation:
+        assert animation.n_frames == 2
+
+
+def test_a_drawing_begins_with_the_picture(tmp_path: Path) -> None:
+    with Image.open(save_picture(make_trace(), tmp_path / "a.png")) as drawing:
+        assert drawing.width > 2 * drawing.height  # three pictures beside each other
+
+
+def test_a_page_holds_the_picture_and_may_show_nothing_from_elsewhere() -> None:
+    page = render_page(make_trace().to_dict())
+    assert "data:image/jpeg;base64," in page
+    assert "img-src data:;" in page
+
+
+def test_a_terminal_shows_a_small_grid_for_each_word() -> None:
+    lines = render_terminal(make_trace(), width=40).plain.splitlines()
+    assert "red" in lines[0]
+    assert lines[1].startswith("██  ")
+    assert lines[2].startswith("    ")
+
+
+def test_texts_have_no_overlay() -> None:
+    with pytest.raises(Seq2SeeError, match="needs a picture"):
+        list_frames(AttentionTrace("a", "b", (), (), ()))

@@ -1,0 +1,86 @@
+"""Show and Tell, and Show, Attend and Tell: their equations, behind pictures."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seq2see.core.registry import part
+from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
+from seq2see.testing import check_decoder
+
+PIXELS = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (1, 3, 16, 16), dtype=np.uint8))
+SEEN = torch.ones(1, 1, dtype=torch.bool)
+TARGET = torch.tensor([[1, 8, 5]])
+CNN = {"kind": "cnn", "backbone": "small", "layer": 1, "size": 3}
+
+
+def build(decoder: dict[str, Any]) -> Seq2Seq:
+    torch.manual_seed(1)
+    writer = {"kind": "rnn", "cell": "lstm", "size": 5, "embedding_size": 4, **decoder}
+    halves = {"encoder": part("encoder", CNN), "decoder": part("decoder", writer)}
+    return build_seq2seq(**halves, source_sizes={"picture_size": 16}, target_vocabulary=11).eval()
+
+
+def numbers(module: torch.nn.Module) -> dict[str, np.ndarray]:
+    return {name: value.detach().numpy() for name, value in module.state_dict().items()}
+
+
+def step_lstm(w: dict[str, np.ndarray], x: np.ndarray, state: list[np.ndarray]) -> list[np.ndarray]:
+    gates = w["rnn.weight_ih_l0"] @ x + w["rnn.bias_ih_l0"] + w["rnn.weight_hh_l0"] @ state[0] + w["rnn.bias_hh_l0"]
+    write, keep, new, show = np.split(gates, 4)
+    write, keep, show = (1 / (1 + np.exp(-gate)) for gate in (write, keep, show))
+    memory = keep * state[1] + write * np.tanh(new)
+    return [show * np.tanh(memory), memory]
+
+
+def test_show_and_tell_is_its_equations() -> None:
+    """Vinyals et al. 2015, eq. 10-12: x_{-1} = CNN(I), x_t = W_e S_t, p_{t+1} = LSTM(x_t)."""
+    model = build({"reader": "nothing", "start": "input"})
+    with torch.no_grad():
+        memory = model.encoder(PIXELS, SEEN)
+        logits = model.decoder(TARGET, memory)[0].numpy()
+    w, cell = numbers(model.decoder), numbers(model.decoder.cells[0])
+    picture = w["start.project.weight"] @ memory.summary[0].numpy() + w["start.project.bias"]
+    state = step_lstm(cell, picture, [np.zeros(5), np.zeros(5)])
+    for position, token in enumerate(TARGET[0].tolist()):
+        state = step_lstm(cell, w["embed.weight"][token], state)
+        np.testing.assert_allclose(logits[position], w["output.weight"] @ state[0] + w["output.bias"], atol=1e-5)
+
+
+def test_show_attend_and_tell_is_its_equations() -> None:
+    """Xu et al. 2015, section 3.1.2 (eq. 1-7) and the gate of 4.2.1."""
+    model = build({"reader": {"kind": "gated", "score": "additive"}, "start": "mean"})
+    with torch.no_grad():
+        memory = model.encoder(PIXELS, SEEN)
+        logits = model.decoder(TARGET, memory)[0].numpy()
+    a, w, cell = memory.states[0].numpy(), numbers(model.decoder), numbers(model.decoder.cells[0])
+    start = np.tanh(w["start.project.weight"] @ a.mean(axis=0) + w["start.project.bias"])
+    state = [start[:5], start[5:]]
+    keys = a @ w["reader.attend.score.key.weight"].T + w["reader.attend.score.key.bias"]
+    for position, token in enumerate(TARGET[0].tolist()):
+        e = np.tanh(w["reader.attend.score.query.weight"] @ state[0] + keys) @ w["reader.attend.score.vector"]
+        beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ state[0] + w["reader.gate.bias"])))
+        z, y = beta * (np.exp(e) / np.exp(e).sum() @ a), w["embed.weight"][token]
+        state = step_lstm(cell, np.concatenate([y, z]), state)
+        deep = w["reader.deepen.weight"] @ np.concatenate([state[0], z]) + w["reader.deepen.bias"] + y
+        expected = w["output.weight"] @ np.tanh(deep) + w["output.bias"]
+        np.testing.assert_allclose(logits[position], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("encoder", ["cnn", {"kind": "patches", "patch": 8}], ids=str)
+@pytest.mark.parametrize("start", ["input", "mean"])
+def test_captioners_obey_the_laws_behind_pictures(encoder: Any, start: str) -> None:
+    reader = {"kind": "gated", "score": "additive"}
+    check_decoder({"kind": "rnn", "cell": "lstm", "reader": reader, "start": start, "output_dropout": 0.5}, encoder)
+
+
+def test_dropout_of_the_output_alone_leaves_the_states() -> None:
+    model = build({"reader": "nothing", "start": "input", "output_dropout": 0.5}).train()
+    memory = model.encoder(PIXELS, SEEN)
+    torch.manual_seed(1)
+    dropped = model.decoder.features(TARGET, memory)
+    whole = model.eval().decoder.features(TARGET, memory)
+    assert (dropped == 0).any()
+    torch.testing.assert_close(dropped[dropped != 0], 2 * whole[dropped != 0])

@@ -1,0 +1,315 @@
+"""The API: company changes no answer, and everything that goes wrong is one sentence of JSON."""
+
+import asyncio
+import base64
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from served import Client, ask, occupied
+
+from seq2see.run import Decoding, Run, load
+from seq2see.search.greedy import Greedy
+from seq2see.search.sample import Sample
+from seq2see.serve import batcher
+from seq2see.serve.answer import describe
+from seq2see.serve.batcher import Job
+from seq2see.serve.desk import Desk
+from seq2see.serve.meter import Meter
+from seq2see.serve.picture import check_picture
+from seq2see.serve.schema import Bounds, RefusalError
+
+TEXTS = ["abc", "hgfedcba", "a", "", "cab cab"]
+WAYS: list[dict[str, Any]] = [
+    {"beam": 1, "max_length": 9},
+    {"beam": 3, "max_length": 9, "n_best": 2, "no_repeat": 2, "min_length": 4},
+]
+
+
+async def post(client: Client, path: str, **body: Any) -> Any:
+    answer = await client.post(path, json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def strip(output: dict[str, Any]) -> Any:
+    """What must be exactly the same, and the numbers that must be nearly so."""
+    return output["text"], output["ids"], [strip(other) for other in output["alternatives"]]
+
+
+def read_events(text: str) -> list[tuple[str, Any]]:
+    blocks = [block.split("\n") for block in text.strip().split("\n\n")]
+    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in blocks]
+
+
+async def ask_all(client: Client, desk: Desk) -> list[tuple[str, dict[str, Any], Any]]:
+    """Everything at once, behind something slow, so that it is served together."""
+    questions = [(text, way) for way in WAYS for text in TEXTS]
+    async with occupied(desk):
+        waiting = [asyncio.create_task(post(client, "/v1/predict", text=text, **way)) for text, way in questions]
+        while len(desk.batcher.waiting) < len(questions):
+            await asyncio.sleep(0.01)
+    answers = await asyncio.gather(*waiting)
+    return [(text, way, answer["outputs"][0]) for (text, way), answer in zip(questions, answers, strict=True)]
+
+
+def predict_alone(run: Run, text: str, way: dict[str, Any]) -> dict[str, Any]:
+    rules = {name: way[name] for name in ("no_repeat", "min_length", "max_length") if name in way}
+    found = run.predict(text, beam=way["beam"], n_best=way.get("n_best", 1), rules=replace(run.rules, **rules))
+    return describe(found)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_company_changes_no_answer(folders: list[Path], place: int) -> None:
+    run = load(folders[place])
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        return await ask_all(client, desk), desk.meter.batch_size.lines()
+
+    answers, lines = ask([folders[place]], talk)
+    assert any('le="1"' in line and int(line.split()[-1]) < len(answers) for line in lines)  # some were together
+    for text, way, output in answers:
+        alone = predict_alone(run, text, way)
+        assert strip(output) == strip(alone)
+        assert output["score"] == pytest.approx(alone["score"], abs=1e-5)
+
+
+@pytest.mark.parametrize("narrow", [True, False])
+def test_alone_every_bit_is_the_same(
+    folders: list[Path], run: Run, narrow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "NARROW", 1e9 if narrow else 0.0)  # what is narrow is taken again alone
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        return await ask_all(client, desk), list(desk.meter.again.lines())
+
+    answers, [line] = ask([folders[0]], talk, budget=4096 if narrow else 0)
+    assert (int(line.split()[-1]) > 0) == narrow
+    for text, way, output in answers:
+        assert output == predict_alone(run, text, way)
+
+
+@pytest.mark.parametrize("way", [{"beam": 1}, {"beam": 4, "max_length": 9}, {"sample": {"seed": 3}}], ids=str)
+@pytest.mark.parametrize("narrow", [1e-4, 1e9])
+def test_a_stream_says_the_tokens_of_the_answer(
+    folders: list[Path], way: dict[str, Any], narrow: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batcher, "NARROW", narrow)
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        async with occupied(desk):
+            texts = ("fade", "abcabc")
+            streams = [asyncio.create_task(client.post("/v1/predict/stream", json={"text": t, **way})) for t in texts]
+            while len(desk.batcher.waiting) < 2:
+                await asyncio.sleep(0.01)
+        answers = await asyncio.gather(*streams)
+        plain = [await post(client, "/v1/predict", text=text, **way) for text in texts]
+        return [read_events(answer.text) for answer in answers], [each["outputs"][0] for each in plain]
+
+    for events, output in zip(*ask(folders, talk), strict=True):
+        assert events[0][0] == "start"
+        tokens = [data for name, data in events if name == "token"]
+        assert [token["id"] for token in tokens] == output["ids"]
+        assert [token["text"] for token in tokens] == [token["text"] for token in output["tokens"]]
+        last, data = events[-1]
+        assert (last, data["output"]["text"]) == ("done", output["text"])
+
+
+def test_sampling_is_as_seeded(folders: list[Path], run: Run) -> None:
+    sample = {"seed": 7, "temperature": 0.8}
+    answer = ask(folders, lambda client, _: post(client, "/v1/predict", text="fade", sample=sample))
+    assert answer["outputs"][0]["text"] == run.predict("fade", search=Sample(**sample)).text
+
+
+def test_explaining_is_replaying(folders: list[Path]) -> None:
+    run = load(folders[1])
+    body = {"model": "heads", "text": "fade", "beam": 3, "choices": 4, "history": True}
+    answer = ask(folders, lambda client, _: post(client, "/v1/explain", **body))
+    prediction = run.predict("fade", beam=3)
+    trace = json.loads(prediction.attention.to_json())
+    assert {key: answer[key] for key in trace} == trace
+    for row, token in zip(answer["choices"], answer["target_tokens"], strict=True):
+        assert [one["confidence"] for one in row] == sorted((one["confidence"] for one in row), reverse=True)
+        assert row[0]["confidence"] >= token["confidence"] - 1e-6
+    nodes, best = answer["history"]["nodes"], answer["history"]["best"]
+    assert nodes[best]["score"] == pytest.approx(prediction.score)
+
+
+def test_changes_and_prefixes_of_an_explanation(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        body = {"model": "heads", "text": "fade", "beam": 1, "max_length": 6}
+        plain = await post(client, "/v1/explain", **body)
+        name = plain["maps"][-1]["name"]
+        same = await post(client, "/v1/explain", **body, changes=[{"map": name}])
+        off = await post(client, "/v1/explain", **body, changes=[{"map": name, "heads": [2], "weights": "none"}])
+        forced = await post(client, "/v1/explain", **body, prefix_ids=[plain["ids"][0], 9])
+        given = await post(client, "/v1/explain", **body, target="edaf")
+        return plain, same, off, forced, given
+
+    plain, same, off, forced, given = ask(folders, talk)
+    assert same == plain
+    assert not any(weight for row in off["maps"][-1]["weights"][1] for weight in row)
+    assert forced["ids"][:2] == [plain["ids"][0], 9]
+    assert given["target"] == "edaf"
+
+
+def test_words_are_weighed(folders: list[Path]) -> None:
+    answer = ask(folders, lambda client, _: post(client, "/v1/predict", text="abc de", attention="words"))
+    attention = answer["outputs"][0]["attention"]
+    assert attention["source_words"] == [[0, 3], [4, 6]]
+    assert len(attention["weights"]) == len(attention["target_words"])
+
+
+WRONG: list[tuple[int, str, dict[str, Any]]] = [
+    (422, "did you mean 'beam'", {"text": "a", "baem": 3}),
+    (422, "beam must be at most 16", {"text": "a", "beam": 10**6}),
+    (422, "n_best must be at most", {"text": "a", "beam": 2, "n_best": 3}),
+    (422, "max_length must be at most", {"text": "a", "max_length": 10**9}),
+    (422, "must be a valid string", {"text": 3}),
+    (422, "must be a valid string", {"texts": ["a", None]}),
+    (422, "give text or texts; got nothing", {}),
+    (422, "got text and texts", {"text": "a", "texts": ["b"]}),
+    (422, "reads text", {"image": "aGVsbG8="}),
+    (422, "1 to 64 texts", {"texts": []}),
+    (422, "characters", {"text": "a" * 6000}),
+    (422, "one prefix", {"texts": ["a", "b"], "prefix": ["a"]}),
+    (422, "known tokens", {"text": "a", "prefix": "ß"}),
+    (422, "ids of a prefix", {"text": "a", "prefix_ids": [10**6]}),
+    (422, "sample goes without", {"text": "a", "beam": 2, "sample": {}}),
+    (422, "min_length must be at most", {"text": "a", "min_length": 5, "max_length": 2}),
+    (404, "did you mean 'rnn'", {"text": "a", "model": "rnm"}),
+]
+
+
+def test_every_mistake_is_one_sentence(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for status, words, body in WRONG:
+            answer = await client.post("/v1/predict", json=body)
+            assert (answer.status_code, words in answer.json()["error"]) == (status, True), answer.text
+            assert list(answer.json()) == ["error"]
+
+    ask(folders, talk)
+
+
+BODIES = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"NaN",
+    b'{"text": NaN}',
+    b'{"text": "\\ud800"}',
+    b"\xff\xfe",
+    b'"text"',
+    b"[" * 9000,
+]
+BODIES += [b'{"beam": 1e999, "text": "a"}', b'{"beam": ' + b"9" * 5000 + b', "text": "a"}', b'{"text": "\\u0000"}']
+BODIES += [
+    json.dumps({"text": "a", "changes": [{"map": "x" * 300}]}).encode(),
+    b'{"text": "a", "sample": {"top_p": 0}}',
+]
+
+
+def test_malformed_bodies_never_end_in_a_traceback(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for path in ("/v1/predict", "/v1/predict/stream", "/v1/explain"):
+            for body in BODIES:
+                answer = await client.post(path, content=body, headers={"content-type": "application/json"})
+                assert answer.status_code in (200, 422), (path, body[:40], answer.text)
+                if answer.status_code != 200:
+                    assert list(answer.json()) == ["error"]
+            for kind in ("text/plain", "multipart/form-data", "multipart/form-data; boundary=x"):
+                answer = await client.post(path, content=b"--x\r\nbroken", headers={"content-type": kind})
+                assert answer.status_code in (400, 415, 422)
+                assert list(answer.json()) == ["error"]
+
+    ask(folders, talk)
+
+
+def test_other_paths_and_methods_are_sentences_too(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for method, path, status in (("GET", "/nothing", 404), ("GET", "/v1/predict", 405), ("PUT", "/health", 405)):
+            answer = await client.request(method, path)
+            assert (answer.status_code, list(answer.json())) == (status, ["error"])
+        schema = (await client.get("/openapi.json")).json()
+        assert "beam" in json.dumps(schema["paths"]["/v1/predict"])
+        assert "$ref" not in json.dumps(schema["paths"]["/v1/explain"]["post"]["requestBody"])
+
+    ask(folders, talk)
+
+
+def test_a_mistake_of_ours_is_a_sentence(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr("seq2see.serve.desk.describe", fail)
+    monkeypatch.setattr("seq2see.serve.batcher.log.error", lambda *_, **__: None)
+    monkeypatch.setattr("seq2see.serve.guard.log.exception", lambda *_: None)
+
+    async def talk(client: Client, desk: Desk) -> None:
+        answer = await client.post("/v1/predict", json={"text": "a"})
+        assert (answer.status_code, list(answer.json())) == (500, ["error"])
+        assert "secret" not in answer.text
+        events = read_events((await client.post("/v1/predict/stream", json={"text": "a"})).text)
+        assert events[-1][0] == "error"
+
+    ask(folders, talk)
+
+
+def test_one_wrong_text_does_not_spoil_the_others(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        async with occupied(desk):
+            right = asyncio.create_task(client.post("/v1/predict", json={"text": "abc"}))
+            wrong = asyncio.create_task(client.post("/v1/predict", json={"text": "abc", "prefix": "ß"}))
+            while len(desk.batcher.waiting) < 2:
+                await asyncio.sleep(0.01)
+        return (await right).status_code, (await wrong).status_code
+
+    assert ask(folders, talk) == (200, 422)
+
+
+def make_picture(size: tuple[int, int] = (4, 4)) -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", size).save(file, "PNG")
+    return file.getvalue()
+
+
+def test_pictures_are_looked_at_first() -> None:
+    assert check_picture(make_picture(), Bounds()) == "PNG"
+    for data in (b"", b"GIF89a", make_picture((64, 64))[:60], b"<svg></svg>"):
+        with pytest.raises(RefusalError, match="whole picture"):
+            check_picture(data, Bounds())
+    with pytest.raises(RefusalError, match="pixels"):
+        check_picture(make_picture((300, 300)), Bounds(pixels=1000))
+
+
+def test_a_text_run_refuses_a_picture_in_a_form(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        sent = await client.post("/v1/predict", files={"image": ("a.png", make_picture())})
+        coded = await client.post("/v1/predict", json={"image": base64.b64encode(make_picture()).decode()})
+        return sent.json(), coded.json()
+
+    for answer in ask(folders, talk):
+        assert "reads text" in answer["error"]
+
+
+def test_who_leaves_while_it_is_decoded_is_let_go(run: Run) -> None:
+    worker = batcher.Batcher(queue=4, budget=0, meter=Meter())
+    heard = []
+    job = Job(lambda _: None, run, Decoding(Greedy(), replace(run.rules, min_length=900)), text="abc")
+
+    def hear(contenders: Any) -> None:
+        heard.append(contenders)
+        worker.leave([job])
+
+    job.hear = hear
+    worker.start()
+    worker.submit([job])
+    worker.refuse()
+    worker._thread.join(20)
+    assert len(heard) == 1
+    assert worker.idle

@@ -1,0 +1,156 @@
+"""Who may ask, how much, and what happens when there is too much or somebody goes."""
+
+import asyncio
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import Client, ask, occupied
+
+from seq2see.serve.app import make_app
+from seq2see.serve.desk import Desk
+from seq2see.serve.meter import Counter, Histogram
+from seq2see.serve.schema import Bounds
+from seq2see.serve.shelf import Shelf
+
+
+def test_a_full_queue_says_when_to_come_back(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        async with occupied(desk):
+            first = asyncio.create_task(client.post("/v1/predict", json={"texts": ["a", "b"]}))
+            while len(desk.batcher.waiting) < 2:
+                await asyncio.sleep(0.01)
+            answer = await client.post("/v1/predict", json={"text": "c"})
+            assert answer.status_code == 429
+            assert int(answer.headers["retry-after"]) >= 1
+        assert (await first).status_code == 200
+
+    ask(folders, talk, bounds=Bounds(queue=2))
+
+
+def test_a_request_that_takes_too_long_is_told_so_and_makes_room(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        async with occupied(desk):
+            answer = await client.post("/v1/predict", json={"text": "c"})
+            assert answer.status_code == 504
+            stream = await client.post("/v1/predict/stream", json={"text": "c"})
+            assert "event: error" in stream.text
+            assert not desk.batcher.waiting
+
+    ask(folders, talk, bounds=Bounds(seconds=0.2))
+
+
+@pytest.mark.parametrize("path", ["/v1/predict", "/v1/predict/stream", "/v1/explain"])
+def test_who_hangs_up_makes_room(folders: list[Path], path: str) -> None:
+    async def happen() -> None:
+        app, desk = make_app(Shelf(folders))
+        desk.batcher.start()
+        gone, sent = asyncio.Event(), []
+        body = [{"type": "http.request", "body": json.dumps({"text": "abc"}).encode(), "more_body": False}]
+
+        async def receive() -> Any:
+            if body:
+                return body.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
+        scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "POST", "path": path, "headers": headers}
+        scope |= {"query_string": b"", "root_path": "", "scheme": "http", "http_version": "1.1", "client": ("::1", 1)}
+        async with occupied(desk):
+            visit = asyncio.create_task(app(scope, receive, send))
+            while not desk.batcher.waiting:
+                await asyncio.sleep(0.01)
+            gone.set()
+            await asyncio.wait_for(visit, 10)
+            assert not desk.batcher.waiting
+        assert not any(b"done" in message.get("body", b"") for message in sent)
+        desk.batcher.close()
+
+    asyncio.run(happen())
+
+
+def test_bodies_are_bounded_whatever_their_header_says(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        async def pieces() -> Any:  # no length in the header
+            for _ in range(10):
+                yield b" " * 100
+
+        for content in (b" " * 1000, pieces()):
+            answer = await client.post("/v1/predict", content=content, headers={"content-type": "application/json"})
+            assert (answer.status_code, list(answer.json())) == (413, ["error"])
+
+    ask(folders, talk, bounds=Bounds(body=500))
+
+
+def test_a_token_is_asked_for_where_it_matters(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for path, status in (("/v1/models", 401), ("/metrics", 401), ("/health", 200), ("/ready", 200)):
+            assert (await client.get(path)).status_code == status
+        for token, status in (("Bearer secret", 200), ("Bearer secre", 401), ("secre", 401), ("Bearer ä", 401)):
+            header = {"authorization": token.encode("latin-1")}
+            answer = await client.get("/v1/models", headers=header)  # type: ignore[arg-type]
+            assert answer.status_code == status
+
+    ask(folders, talk, token="secret")
+
+
+def test_other_names_and_other_sites_are_refused(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        hosts = (("localhost", 200), ("127.0.0.1:8000", 200), ("[::1]:8000", 200), ("mine.org", 200), ("evil.org", 421))
+        for host, status in (*hosts, ("localhost.evil.org", 421), ("[", 421)):
+            assert (await client.get("/health", headers={"host": host})).status_code == status, host
+        for origin, status in (("http://localhost", 200), ("http://evil.org", 403), ("null", 403)):
+            assert (await client.get("/health", headers={"origin": origin})).status_code == status
+        answer = await client.get("/health")
+        assert "access-control-allow-origin" not in answer.headers
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+    ask(folders, talk, hosts=["mine.org"])
+
+
+def test_runs_appear_and_broken_ones_are_named(folders: list[Path], tmp_path: Path) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        assert (await client.get("/ready")).status_code == 503
+        shutil.copytree(folders[0], tmp_path / "new")
+        shutil.copytree(folders[0], tmp_path / "old")
+        (tmp_path / "old" / "config.yaml").write_text("half")
+        models = {each["name"]: each for each in (await client.get("/v1/models")).json()["models"]}
+        assert set(models) == {"new", "old"}
+        assert "cut short" in models["old"]["error"]
+        assert (await client.post("/v1/predict", json={"model": "new", "text": "abc"})).status_code == 200
+        broken = await client.post("/v1/predict", json={"model": "old", "text": "abc"})
+        assert (broken.status_code, "cut short" in broken.json()["error"]) == (503, True)
+
+    ask([], talk, shelf={"folder": tmp_path})
+
+
+def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: Path) -> None:
+    shutil.copytree(folders[0], tmp_path / "run")
+    shelf = Shelf([tmp_path / "run"])
+    _, before = shelf.find(None)
+    assert shelf.find("run")[1] is before
+    (tmp_path / "run" / "weights.safetensors").touch()
+    assert shelf.find("run")[1] is not before
+
+
+def test_numbers_are_in_the_format_of_prometheus() -> None:
+    counter = Counter("c", "about")
+    counter.add(path='a"b\\')
+    counter.add(2, path='a"b\\')
+    assert counter.lines() == ['c{path="a\\"b\\\\"} 3']
+    histogram = Histogram("h", "about", (1, 2))
+    for value in (0.5, 1, 1.5, 9):
+        histogram.see(value)
+    assert histogram.lines() == [
+        'h_bucket{le="1"} 2',
+        'h_bucket{le="2"} 3',
+        'h_bucket{le="+Inf"} 4',
+        "h_sum 12",
+        "h_count 4",
+    ]

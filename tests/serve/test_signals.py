@@ -1,0 +1,64 @@
+"""A server as a process: it says where it is, ends without losing an answer, and refuses what it cannot do."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+
+
+@contextmanager
+def process(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server that listens, and its address."""
+    command = [sys.executable, "-m", "seq2see", "serve", *map(str, words), "--port", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    try:
+        assert server.stderr is not None
+        found = re.search(r"http://\S+", next(line for line in server.stderr if "serving" in line))
+        assert found is not None
+        yield server, found[0]
+    finally:
+        server.kill()
+        server.communicate()
+
+
+@pytest.mark.slow
+def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list[Path]) -> None:
+    with process(folders[0]) as (server, address), httpx2.Client(base_url=address, timeout=60) as client:
+        body = {"text": "abcdefgh", "min_length": 900, "beam": 1}
+        with client.stream("POST", "/v1/predict/stream", json=body) as stream:
+            lines = stream.iter_lines()
+            while not next(lines).startswith("event: token"):
+                pass
+            server.send_signal(signal.SIGTERM)
+            statuses = set()
+            while 503 not in statuses:
+                with httpx2.Client(base_url=address, timeout=60) as other:
+                    answer = other.post("/v1/predict", json={"text": "abc"})
+                    statuses.add(answer.status_code)
+            assert "about to stop" in answer.json()["error"]
+            events = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
+            assert len(json.loads(events[-1])["output"]["ids"]) > 900
+        assert server.wait(timeout=60) == 0
+
+
+@pytest.mark.slow
+def test_what_cannot_be_served_is_one_sentence(folders: list[Path], tmp_path: Path) -> None:
+    hidden = tmp_path / "uvicorn.py"
+    hidden.write_text("raise ModuleNotFoundError(name='uvicorn')")
+    for words, path, sentence in (
+        ([tmp_path / "none"], None, "no such run folder"),
+        ([folders[0], "--host", "256.0.0.1"], None, "cannot listen"),
+        ([folders[0]], hidden.parent, "pip install 'seq2see[serve]'"),
+    ):
+        command = [sys.executable, "-m", "seq2see", "serve", *map(str, words)]
+        paths = os.pathsep.join(filter(None, [str(path or ""), os.environ.get("PYTHONPATH", "")]))
+        result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths})
+        assert (result.returncode, sentence in result.stderr, result.stderr.count("\n")) == (2, True, 1), result.stderr

@@ -1,0 +1,119 @@
+"""Classification: its loss, calibrated probabilities, several labels, company that changes nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from planted import SENTENCES, configure_planted, write_planted
+
+from seq2see.config.load import load_config
+from seq2see.core.errors import ConfigError
+from seq2see.data.batch import collate
+from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import pack
+from seq2see.data.store import Store
+from seq2see.models.classifier import Classifier
+from seq2see.search.beam import Beam
+from seq2see.tasks.calibration import fit_temperature, mark_truth
+from seq2see.tasks.classification import Classification
+from seq2see.tasks.task import Output, Task
+
+TEXTS = ["The gold is real. It rains.", "The mud is deep.", "A dog runs by. It rains. We eat at noon."]
+ONE = Pairs(TEXTS, ["good", "bad", "good"])
+MANY = Pairs(TEXTS, ["good|wet", "bad", "wet"])
+
+
+def make(tmp_path: Path, pairs: Pairs = ONE, **sections: Any) -> tuple[Classification, Classifier]:
+    """A task with a model that was never trained."""
+    config = configure_planted(tmp_path / "none", **sections)
+    task = Classification.learn(config, pairs)
+    return task, task.build(config)
+
+
+def batch_of(task: Classification, pairs: Pairs) -> Any:
+    store = Store(task.source.prepare(pairs.source), pack(task.target.ids(pairs.target)), "")
+    return collate(store, torch.arange(len(pairs)).numpy())
+
+
+def test_one_label_is_a_softmax(tmp_path: Path) -> None:
+    task, model = make(tmp_path, class_weights="balanced")
+    batch = batch_of(task, ONE)
+    logits = model(batch.source, batch.source_mask)
+    loss = task.loss(model, batch, smoothing=0.1)
+    labels, weights = torch.tensor([1, 0, 1]), torch.tensor([1.5, 0.75])
+    expected = F.cross_entropy(logits, labels, weights, label_smoothing=0.1, reduction="sum")
+    torch.testing.assert_close(loss.total, expected)
+    torch.testing.assert_close(loss.nll, F.cross_entropy(logits, labels, reduction="sum"))
+    assert loss.tokens == 3
+    assert isinstance(task, Task)
+
+
+def test_several_labels_are_as_many_questions(tmp_path: Path) -> None:
+    tokens = {
+        "source": {"kind": "documents", "words": {"min_count": 1}},
+        "target": {"kind": "labels", "separator": "|"},
+    }
+    task, model = make(tmp_path, MANY, tokens=tokens)
+    batch = batch_of(task, MANY)
+    truth = torch.tensor([[0.0, 1, 1], [1, 0, 0], [0, 0, 1]])
+    assert mark_truth(batch.targets, batch.target_mask, 3).equal(truth)
+    logits = model(batch.source, batch.source_mask)
+    expected = F.binary_cross_entropy(logits.sigmoid(), truth, reduction="sum")
+    torch.testing.assert_close(task.loss(model, batch).total, expected)
+    (output,) = task.read(torch.tensor([0.1, 0.7, 0.9]), "x")
+    assert (output.text, output.score, output.ids) == ("wet|good", pytest.approx(0.7), (2, 1))
+    assert task.read(torch.tensor([0.1, 0.4, 0.3]), "x")[0].text == "good"  # at least one
+    scores = {m.name: m.value for m in task.score([task.read(t, "")[0] for t in truth], MANY)}
+    assert scores == {"accuracy": 100, "micro_f1": 100, "macro_f1": 100}
+
+
+def test_the_right_temperature_is_found() -> None:
+    torch.manual_seed(1)
+    logits = torch.randn(500, 3) * 4
+    assert fit_temperature(logits, (logits / 2.5).softmax(dim=1)) == pytest.approx(2.5, rel=0.01)
+    assert fit_temperature(logits, (logits / 0.4).sigmoid(), many=True) == pytest.approx(0.4, rel=0.01)
+    assert fit_temperature(logits[:0], logits[:0]) == 1.0
+    sure = torch.tensor([[1.0, -1.0]] * 5)  # all right, but only five of them
+    assert 0.2 < fit_temperature(sure, torch.tensor([[1.0, 0.0]] * 5)) < 1
+
+
+def test_company_and_blank_sources_change_nothing(tmp_path: Path) -> None:
+    task, model = make(tmp_path)
+    together = task.predict(model, [TEXTS[0], " \n", *TEXTS[1:]])
+    assert together[1] == [Output("", 0.0, (), (), " \n")]
+    for text, (found,) in zip(TEXTS, together[:1] + together[2:], strict=True):
+        ((alone,),) = task.predict(model, [text])
+        assert alone.text == found.text
+        assert alone.probabilities == pytest.approx(found.probabilities)
+        assert next(iter(alone.probabilities or {})) == alone.text
+        assert sum((alone.probabilities or {}).values()) == pytest.approx(1)
+
+
+def test_rivals_and_several_models(tmp_path: Path) -> None:
+    task, model = make(tmp_path)
+    other_task = Classification(task.source, task.target, temperature=3.0)
+    torch.manual_seed(5)
+    other = other_task.build(configure_planted(tmp_path / "none").model_copy(update={"seed": 2}))
+    ((first, second),) = task.predict(model, TEXTS[:1], Beam(width=2, n_best=2), others=[(other_task, other)])
+    assert {first.text, second.text} == {"good", "bad"}
+    assert first.score >= second.score
+    mean = (task.weigh(model, TEXTS[:1]) + other_task.weigh(other, TEXTS[:1]))[0] / 2
+    assert first.score == pytest.approx(mean.max().item())
+
+
+def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    data = write_planted(tmp_path / "x.jsonl", 8)
+    for wrong, sentence in [
+        ({"model": {"decoder": "rnn"}}, "must have no model.decoder, because the task is classification"),
+        ({"tokens": {"target": "words"}}, "must have labels or nothing as tokens.target"),
+        ({"train": {"watch": "bleu"}}, "cannot have train.watch=bleu"),
+    ]:
+        with pytest.raises(ConfigError, match=sentence):
+            load_config(base={"preset": "han2016", "data": {"train": str(data)}, **wrong})
+
+
+def test_planted_sentences_are_what_the_documents_have(tmp_path: Path) -> None:
+    for line in write_planted(tmp_path / "x.jsonl", 8).read_text().splitlines():
+        assert sum(sentence in line for sentence in SENTENCES.values()) == 1

@@ -1,0 +1,180 @@
+"""Several processes train as one does: the same sums, the same bits after a crash, and nobody left behind."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from reversal import SMALL, configure, start, write_reversals
+from torch import nn
+
+from seq2see.config.schema import Config, Train
+from seq2see.core.errors import Seq2SeeError
+from seq2see.data.batch import collate
+from seq2see.train.checkpoint import read_checkpoint
+from seq2see.train.folder import RunFolder
+from seq2see.train.loop import Stepped
+from seq2see.train.team import Team, choose_team, cut, recall_team
+
+# every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer
+SOFT = {"kind": "before", "score": "additive", "normalise": {"kind": "hard", "soft_share": 1.0}}
+MODEL = {half: {**options, "dropout": 0.0} for half, options in SMALL.items()}
+MODEL["decoder"] = {**MODEL["decoder"], "reader": SOFT}
+
+
+def price(rows: Any, source: Any, target: Any) -> int:
+    return len(rows) * int(source[rows].max() + target[rows].max()) if len(rows) else 0
+
+
+def test_a_batch_is_cut_evenly_by_what_its_pieces_cost() -> None:
+    source, target = np.array([9, 3, 3, 3, 3, 3, 3]), np.array([11, 2, 2, 2, 2, 2, 2])
+    assert [piece.tolist() for piece in cut(np.arange(7), source, target, 2)] == [[0], [1, 2, 3, 4, 5, 6]]
+
+
+@pytest.mark.parametrize("pieces", [2, 3, 5])
+def test_the_costliest_piece_is_as_cheap_as_can_be(pieces: int) -> None:
+    draw = np.random.default_rng(pieces)
+    source, target = draw.integers(1, 30, 40), draw.integers(1, 30, 40)
+    rows = draw.permutation(40)[: 4 * pieces - 3]
+    parts = cut(rows, source, target, pieces)
+    assert len(parts) == pieces
+    assert np.concatenate(parts).tolist() == rows.tolist()
+    best = [0, *[10**9] * len(rows)]  # of the first rows, cut into at most so many pieces
+    for _ in range(pieces):
+        best = [
+            min([best[end], *(max(best[s], price(rows[s:end], source, target)) for s in range(end))])
+            for end in range(len(rows) + 1)
+        ]
+    assert max(price(part, source, target) for part in parts) == best[-1]
+
+
+def test_fewer_rows_than_pieces_leave_some_empty() -> None:
+    assert sorted(len(part) for part in cut(np.array([1, 0]), np.array([3, 3]), np.array([2, 2]), 4)) == [0, 0, 1, 1]
+
+
+def test_the_team_follows_from_model_cores_and_wishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 8)
+    small, large = nn.Linear(9, 9), nn.Linear(1000, 1000)
+    assert choose_team(Train(), small) == Team(1, 1)
+    assert choose_team(Train(), large) == Team(4, 2)  # a share of 4096 tokens must be worth a process
+    assert choose_team(Train(accumulate=2), large) == Team(8, 1)
+    assert choose_team(Train(threads=3), large) == Team(1, 3)
+    assert choose_team(Train(workers=3), large) == Team(3, 2)
+    assert choose_team(Train(workers=16), large) == Team(16, 1)
+    assert recall_team(Train(), large, {"workers": 16, "threads": 2}) == Team(16, 2)
+    assert recall_team(Train(), large, None) == Team(1, 8)  # as before there were workers
+
+
+def test_what_is_random_follows_from_update_and_worker(tmp_path: Path) -> None:
+    fit = start(configure(write_reversals(tmp_path / "reversed.tsv")), tmp_path / "run").fit
+    batch = collate(fit.store, np.arange(8))
+    losses = [fit.learner.learn(update, [batch], worker=worker).loss for update, worker in [(1, 0), (1, 1), (2, 0)] * 2]
+    assert losses[:3] == losses[3:]
+    assert len(set(losses)) == 3
+    torch.manual_seed(fit.config.seed * 1_000_003 + 2)  # as runs that began before there were workers
+    assert fit.task.loss(fit.model, batch).total.item() == losses[2]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Path, list[Any]]:
+    """A training by two processes: its configuration, folder and events."""
+    folder = tmp_path_factory.mktemp("distributed")
+    config = make(write_reversals(folder / "reversed.tsv"), workers=2)
+    job = start(config, folder / "two")
+    job.estimate()
+    return config, folder, list(job.fit.run())
+
+
+def make(data: Path, **options: Any) -> Config:
+    """Batches so small that many have one pair only, and nothing for the second process."""
+    fixed = {"batch_tokens": 12, "accumulate": 2, "weight_decay": 0.01, "label_smoothing": 0.1, "clip": 0.1}
+    return configure(data, model=MODEL, **fixed, **options)
+
+
+def final(folder: Path) -> Any:
+    return read_checkpoint(RunFolder(folder).checkpoints()[0])
+
+
+@pytest.mark.slow
+def test_two_processes_are_one_with_the_same_batch(made: tuple[Config, Path, list[Any]]) -> None:
+    _, folder, events = made
+    alone = list(start(make(folder / "reversed.tsv", workers=1), folder / "one").fit.run())
+    for left, right in zip(alone, events, strict=True):
+        assert type(left) is type(right)
+        if isinstance(left, Stepped):
+            assert (left.tokens, left.learning_rate) == (right.tokens, right.learning_rate)
+            assert left.loss == pytest.approx(right.loss, rel=1e-5)
+    one, two = final(folder / "one"), final(folder / "two")
+    assert one.facts["standing"]["batch"] == two.facts["standing"]["batch"]
+    assert one.tensors["model.decoder.reader.attend.normalise.total"] != 0
+    for name, tensor in one.tensors.items():
+        torch.testing.assert_close(two.tensors[name], tensor, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_is_one_sentence_and_running_again_changes_no_bit(
+    made: tuple[Config, Path, list[Any]],
+) -> None:
+    config, folder, _ = made
+    job = start(config, folder / "killed")
+    events = job.fit.run()
+    while not isinstance(event := next(events), Stepped) or event.update < 6:
+        pass
+    os.kill(job.fit.crew._others[0].process.pid, signal.SIGKILL)
+    with pytest.raises(Seq2SeeError, match=r"ended early \(signal 9\).* the same command again"):
+        list(events)
+    assert [path.stem for path in RunFolder(folder / "killed").checkpoints()] == ["update-000000004"]
+    list(start(config, folder / "killed").fit.run())
+    left, right = final(folder / "two"), final(folder / "killed")
+    assert left.facts == right.facts
+    assert all(torch.equal(left.tensors[name], right.tensors[name]) for name in left.tensors)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+def test_the_others_hear_no_ctrl_c_but_end_with_the_main_process(tmp_path: Path) -> None:
+    """A terminal sends Ctrl-C to all of them, and the main one alone decides; nobody outlives it, even if killed."""
+    data, out = write_reversals(tmp_path / "reversed.tsv"), RunFolder(tmp_path / "run")
+    settings = ["train.workers=2", "train.updates=100000", "train.evaluate_every=5", "train.evaluate_pairs=4"]
+    settings += ["model.encoder.size=8", "model.decoder.size=8", "--out", str(out.path)]
+    command = [sys.executable, "-m", "seq2see", "train", str(data), *settings]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        wait_until(lambda: out.checkpoints() or process.poll() is not None)
+        others = {pid for pid in list_processes() if read_stat(pid)[1:] == [str(process.pid)]}
+        assert others, process.communicate()
+        for pid in others:
+            os.kill(pid, signal.SIGINT)
+        newest = out.checkpoints()[0]
+        wait_until(lambda: out.checkpoints()[0] != newest or process.poll() is not None)
+        assert process.poll() is None
+        process.kill()
+        said = process.communicate()[1]
+    assert "in 2 processes" in said
+    assert "Traceback" not in said
+    wait_until(lambda: all(read_stat(pid)[:1] in ([], ["Z"]) for pid in others))
+
+
+def wait_until(done: Callable[[], Any]) -> None:
+    until = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def list_processes() -> list[int]:
+    return [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+
+
+def read_stat(pid: int) -> list[str]:
+    """State and parent of a process, or nothing if there is none."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:2]
+    return []
