@@ -22,9 +22,8 @@ HARD = {
 def test_quickstart_learns_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A third of the dates and a quarter of the updates make nine of ten right; all of them, 99 of a hundred."""
     monkeypatch.setattr(quickstart, "SIZES", {"train": 20_000, "valid": 500, "test": 500})
-    monkeypatch.setitem(quickstart.QUICKSTART["train"], "updates", 200)
     out = tmp_path / "runs" / "quickstart"
-    result = seq2see("quickstart", "--out", out)
+    result = seq2see("quickstart", "train.updates=200", "--out", out)
     assert result.returncode == 0, result.stderr
     assert "attention weight" in result.stderr
     assert (out / "report.html").is_file()
@@ -46,10 +45,10 @@ def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(quickstart, "SCENES", {"train": 4, "valid": 2, "test": 2})
-    command.make_files(command.Task.shapes, None, tmp_path / command.place_data(command.Task.shapes))
+    quickstart.make_files(quickstart.Task.shapes, None, tmp_path / quickstart.place_data(quickstart.Task.shapes))
     doctor(tmp_path / "shapes")
     said = capsys.readouterr().out
     assert "train: 4 pictures with 2 captions each (8 in all)" in said
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
     with pytest.raises(ConfigError, match="shapes have no lengths"):
-        quickstart.quickstart(task=command.Task.shapes, lengths="1..3", out=tmp_path / "run")
+        quickstart.quickstart(task=quickstart.Task.shapes, lengths="1..3", out=tmp_path / "run")
