@@ -59,3 +59,7 @@ def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
 def test_a_joint_preset_stays_joint_for_short_texts() -> None:
     base = decide(["a"], ["b"], preset="transformer-tiny").base
     assert base["tokens"] == {"joint": {"kind": "characters"}}
+
+
+def test_a_preset_for_words_keeps_all_it_says() -> None:
+    assert decide(["a b c"], ["c b a"], preset="ntm2014").base == {"preset": "ntm2014"}
