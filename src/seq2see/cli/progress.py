@@ -8,7 +8,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
 
 # what is shown of each look: the first of these that is measured
-SHOWN = {"exact_match": "exact match %", "accuracy": "accuracy %", "micro_f1": "F1 %", "bleu_4": "BLEU-4"}
+SHOWN = {
+    "exact_match": "exact match {:.1f}%",
+    "accuracy": "accuracy {:.1f}%",
+    "micro_f1": "F1 {:.1f}",
+    "bleu_4": "BLEU-4 {:.1f}",
+}
 SMOOTH = 0.95  # of the running means that the bar shows
 
 
@@ -67,7 +72,7 @@ class _View:
 
     def _look(self, event: Evaluated) -> None:
         name = next(name for name in SHOWN if name in event.metrics)
-        self.score = f"  {SHOWN[name]} {event.metrics[name]:.1f}"
+        self.score = "  " + SHOWN[name].format(event.metrics[name])
         mark = " (best so far)" if event.best else ""
         perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.console.print(

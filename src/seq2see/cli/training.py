@@ -21,6 +21,7 @@ from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
 from seq2see.core.registry import shorten
+from seq2see.data.album import is_picture
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
@@ -188,7 +189,8 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
         console.print(f"how far its probabilities can be trusted: {reliability}")
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, run_folder = shlex.quote(shown), shlex.quote(str(out))
-    console.print(f"try it:   echo {source} | seq2see predict {run_folder}")
+    given = is_picture(shown)
+    console.print(f"try it:   {'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}")
     if pictures:
         console.print(f"look:     seq2see inspect {run_folder} {source}")
 
