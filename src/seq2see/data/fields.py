@@ -19,34 +19,8 @@ SOURCE_NAMES = (
     *("content", "body", "comment", "message", "tweet", "article", "abstract", "utterance", "phrase", "spelling", "x"),
 )
 TARGET_NAMES = (
-    *(
-        "target",
-        "tgt",
-        "trg",
-        "output",
-        "label",
-        "labels",
-        "answer",
-        "reference",
-        "iso",
-        "pronunciation",
-        "translation",
-    ),
-    *(
-        "translation",
-        "sentiment",
-        "class",
-        "category",
-        "topic",
-        "intent",
-        "genre",
-        "to",
-        "rating",
-        "stars",
-        "tag",
-        "tags",
-        "y",
-    ),
+    *("target", "tgt", "trg", "output", "label", "labels", "answer", "reference", "iso", "pronunciation"),
+    *("translation", "sentiment", "class", "category", "topic", "intent", "genre", "to", "rating", "stars", "tag", "y"),
 )
 PICTURE_NAMES = ("image", "picture", "photo", "img", "image_name", "image_path")
 FILE_NAMES = ("file", "filename", "file_name", "path")  # of a picture, if the first one looks like one
