@@ -12,7 +12,6 @@ from seq2see.config.schema import Config, Init, PartSpec, Tokens
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
 from seq2see.data.tokenise import Tokenizer
-from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.share import table_scales
 from seq2see.train.checkpoint import Checkpoint
 from seq2see.train.folder import RunFolder
@@ -74,13 +73,13 @@ def inherit_tokens(tokens: Mapping[str, Any], parts: list[Pretrained]) -> dict[s
     return {**own, **{SIDES[each.part]: each.tokens for each in parts}}
 
 
-def take_over(model: Seq2Seq, parts: list[Pretrained]) -> list[str]:
+def take_over(model: nn.Module, parts: list[Pretrained]) -> list[str]:
     """Put the tensors of the parts whose names and shapes agree into the model; what fitted, a sentence a part."""
     taken: dict[nn.Parameter, Tensor] = {}
     return [_take(model, each, taken) for each in parts]
 
 
-def freeze(model: Seq2Seq, init: Init | None) -> None:
+def freeze(model: nn.Module, init: Init | None) -> None:
     """Keep a part as it is, however long the training."""
     if init is not None and init.freeze is not None:
         for parameter in model.get_submodule(init.freeze).parameters():
@@ -104,7 +103,7 @@ def _spell(spec: PartSpec) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _take(model: Seq2Seq, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
+def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
     part, tensors = model.get_submodule(source.part), source.tensors
     scales, old_scales = table_scales(model), source.weights.facts.get("scales", {})
     parameters = dict(part.named_parameters())  # a parameter with several names once, under the first of them
