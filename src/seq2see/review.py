@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -15,11 +15,14 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.measures import Measures, Meter
 from seq2see.inspect.page import save_page
-from seq2see.inspect.picture import save_picture
+from seq2see.inspect.picture import save_figure, save_picture
+from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
+from seq2see.metrics.labels import tabulate_reliability
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, word_error_rate
 from seq2see.run import Prediction, Run
+from seq2see.tasks.calibration import undo_temperature
 from seq2see.tasks.transduction import Transduction
 
 SHOWN = 6  # examples of a report
@@ -56,7 +59,19 @@ def review(
         pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
     metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
-    return Review(name, pairs.target, predictions, metrics)
+    # several runs together give no likelihood of a whole target at once
+    likely = isinstance(run.task, Transduction) and not run.others
+    return Review(
+        name, pairs.target, predictions, [*metrics, *([run.task.perplexity(run.model, pairs)] if likely else [])]
+    )
+
+
+def count_wrong_words(run: Run, pairs: Pairs) -> Metric:
+    """The share of words that are wrong, in outputs that may become longer than every reference."""
+    longest = max(len(run.task.target.encode(target).ids) for target in pairs.target)
+    rules = replace(run.rules, max_length=2 * longest)
+    outputs = [prediction.text for prediction in run.predict(list(pairs.source), rules=rules)]
+    return word_error_rate(outputs, pairs.target)
 
 
 def show_attention(prediction: Prediction) -> AttentionTrace | DocumentTrace | None:
@@ -117,6 +132,19 @@ def write_pictures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
         if trace is not None:
             written.append(save_picture(trace, run.folder.path / "attention" / f"{number:02d}.png"))
     return written
+
+
+def write_reliability(run: Run, result: Review) -> Path | None:
+    """Draw how often labels are right that seem so probable, before and after calibration; None for other outputs."""
+    known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
+    if not known or run.task.target.many:
+        return None
+    right = [prediction.text == reference.strip() for prediction, reference in known]
+    ways = {"as predicted": [p.score for p, _ in known]}
+    if run.task.temperature != 1.0:
+        ways["before calibration"] = [undo_temperature(p.probabilities or {}, run.task.temperature) for p, _ in known]
+    figure = draw_reliability({name: tabulate_reliability(scores, right) for name, scores in ways.items()})
+    return save_figure(figure, run.folder.path / "reliability.png")
 
 
 def _example(prediction: Prediction, reference: str) -> Example:

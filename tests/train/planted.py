@@ -28,7 +28,7 @@ def write_planted(file: Path, count: int = 64, *, labels: dict[str, str] | None 
 
 def configure_planted(data: Path, **sections: Any) -> Config:
     """A tiny hierarchical network that trains on all documents and checks on the same ones."""
-    train = {"updates": 30, "batch_tokens": 512, "evaluate_every": 15, "evaluate_pairs": 8, "learning_rate": 0.02}
+    train = {"updates": 20, "batch_tokens": 512, "evaluate_every": 20, "evaluate_pairs": 8, "learning_rate": 0.02}
     train |= {"schedule": "constant", "average": 0, "label_smoothing": 0.0}
     tokens = {"source": {"kind": "documents", "words": {"min_count": 1}}}
     model = sections.pop("model", {"encoder": TINY})

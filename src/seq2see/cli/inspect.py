@@ -10,7 +10,9 @@ from seq2see.core.errors import Seq2SeeError
 
 def inspect(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    source: Annotated[str, typer.Argument(help="The input: a text, or the path of a picture.")],
+    source: Annotated[
+        str, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of a picture.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over pictures) .gif file; else the terminal."),
@@ -23,28 +25,34 @@ def inspect(
     cells: Annotated[
         bool, typer.Option("--cells", help="Over a picture: the cells as they are, not smoothed.")
     ] = False,
+    leave_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Of a label: measure what leaving out each word does, too.")
+    ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Predict one input and show the attention behind every token of the output.
+    """Predict one input and show the attention behind every token of the output, or behind its label.
 
     \b
     Examples:
       seq2see inspect runs/quickstart "3rd of May 1979" -o look.html
       seq2see inspect runs/en-de "A dog runs." --map decoder.layers.1.cross --heads -o heads.png
       seq2see inspect runs/captions dog.jpg -o words.gif
+      seq2see inspect runs/reviews @review.txt --leave-one-out -o review.html
     """
     kinds = (".html", ".png", ".svg", ".json", ".gif")
     if out is not None and out.suffix not in kinds:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
     import seq2see
     from seq2see.core.files import write_atomic
+    from seq2see.data.lines import decode, read_bytes
     from seq2see.inspect.page import render_page, save_page
     from seq2see.inspect.picture import save_picture
     from seq2see.inspect.terminal import render_terminal
 
     loaded = seq2see.load(run, trust=trust)
-    prediction = loaded.predict(source, beam=beam)
-    trace = prediction.attention
+    text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
+    prediction = loaded.predict(text, beam=beam)
+    trace = prediction.faithfulness if leave_out else prediction.attention
     if out is None:
         from rich.console import Console
 

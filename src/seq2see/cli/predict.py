@@ -1,6 +1,7 @@
 """`seq2see predict`: lines in, lines out."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -26,6 +27,9 @@ from seq2see.cli.decoding import (
     WorkersOption,
     read_prefixes,
 )
+from seq2see.cli.inputs import read_inputs
+from seq2see.core.errors import DataError
+from seq2see.data.album import is_picture
 
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
@@ -42,7 +46,12 @@ class Format(StrEnum):
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    file: Annotated[Path, typer.Argument(help="One input a line; - reads from standard input.")] = Path("-"),
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE]...", help="Texts, one a line (- or nothing: standard input); or pictures, or their folders."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
     beam: BeamOption = None,
     n_best: Annotated[int, typer.Option(min=1, help="Outputs for each line; in text, with tabs between them.")] = 1,
@@ -67,27 +76,25 @@ def predict(
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Predict every line of a file: as many lines out as in, in the same order.
+    """Predict every line of a file, or every picture: as many lines out as in, in the same order.
 
     \b
     Examples:
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
       seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
+      seq2see predict runs/captions dog.jpg holidays/
     """
-    from seq2see.data.readers import decode, read_bytes, split_lines
-
-    name = "standard input" if str(file) == "-" else str(file)
-    if str(file) == "-" and sys.stdin.isatty():
-        typer.echo("type one input a line, and Ctrl-D when done", err=True)
-    data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
-    lines = split_lines(decode(data, name))
-    prefixes = read_prefixes(prefix, prefix_file, len(lines))
+    for file in files or []:
+        if str(file) != "-" and not file.exists():
+            raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
     from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
+    lines = read_inputs(loaded, files or [])
+    prefixes = read_prefixes(prefix, prefix_file, len(lines))
     wishes = Wishes(
         beam=beam,
         n_best=n_best,
@@ -105,7 +112,8 @@ def predict(
     how = wishes.apply(loaded)
     with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
-        save((write(prediction, form, attention) for prediction in predictions), out)
+        named = len(lines) > 1 and is_picture(os.path.abspath(lines[0]))  # who gives many pictures wants to know which
+        save((write(prediction, form, attention, named=named) for prediction in predictions), out)
 
 
 def save(lines: Iterator[str], out: Path | None) -> None:
@@ -133,11 +141,11 @@ def predict_lines(run: "Run", lines: list[str], prefixes: list[str], how: dict[s
             bar.update(task, completed=min(start + CHUNK, len(lines)))
 
 
-def write(prediction: "Prediction", form: Format, attention: bool) -> str:
-    """One line for one input."""
+def write(prediction: "Prediction", form: Format, attention: bool, *, named: bool = False) -> str:
+    """One line for one input, after the name of the input if that is asked for."""
     if form is Format.text:
-        outputs = [prediction, *prediction.alternatives]
-        return "\t".join(" ".join(output.text.splitlines()) for output in outputs)
+        texts = [output.text for output in (prediction, *prediction.alternatives)]
+        return "\t".join(" ".join(text.splitlines()) for text in ([prediction.source] * named + texts))
     return json.dumps(describe(prediction, attention), ensure_ascii=False)
 
 
@@ -150,9 +158,12 @@ def describe(prediction: "Prediction", attention: bool) -> dict[str, Any]:
         "finished": prediction.finished,
         "tokens": [asdict(token) for token in prediction.tokens],
     }
+    if prediction.probabilities is not None:
+        row["probabilities"] = dict(prediction.probabilities)
     if prediction.alternatives:
         row["alternatives"] = [describe(other, attention) for other in prediction.alternatives]
     if attention:
         trace = prediction.attention.to_dict() if prediction.ids else None
-        row["attention"] = trace and {key: trace[key] for key in ("source_tokens", "target_tokens", "maps")}
+        shown = ("source_tokens", "target_tokens", "maps", "sentences")
+        row["attention"] = trace and {key: trace[key] for key in shown if key in trace}
     return row

@@ -20,12 +20,14 @@ from seq2see.config.origins import origins
 from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
+from seq2see.data.album import is_picture
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
 from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
-from seq2see.review import Review, review, show_attention, write_pictures, write_report
+from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
 from seq2see.search.choose import choose_search
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, holds_run, open_folder, prepare_job
@@ -124,6 +126,8 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
         console.print(f"decided: {remark}")
     where = "given" if config.data.valid else f"held out, {config.data.held_out:.0%}"
     console.print(f"data: {len(job.train):,} pairs to learn from, {len(job.valid):,} to check on ({where})")
+    for remark in getattr(fit.store.source, "remarks", ()):
+        console.print(f"data: {remark}")
     if fit.store.left_out:
         console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
@@ -171,18 +175,22 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        predictions = shared.predict(list(pairs.source))
-    result = review(run, pairs, name=name, predictions=predictions)
+        result = review(shared, pairs, name=name)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)
     report = write_report(run, result)
     pictures = write_pictures(run, result.predictions[:4])
+    reliability = write_reliability(run, result)
     console.print(f"\nreport:   {report}")
     if pictures:
         console.print(f"pictures: {pictures[0].parent}")
-    source, run_folder = shlex.quote(result.predictions[0].source), shlex.quote(str(out))
-    console.print(f"try it:   echo {source} | seq2see predict {run_folder}")
+    if reliability is not None:
+        console.print(f"how far its probabilities can be trusted: {reliability}")
+    shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
+    source, run_folder = shlex.quote(shown), shlex.quote(str(out))
+    given = is_picture(shown)
+    console.print(f"try it:   {'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}")
     if pictures:
         console.print(f"look:     seq2see inspect {run_folder} {source}")
 
@@ -191,7 +199,7 @@ def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
     for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
         right = "right" if is_match(prediction.text, reference) else f"should be {reference}"
-        console.print(f"\n{prediction.source!r} -> {prediction.text!r} ({right})")
+        console.print(f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})")
         trace = show_attention(prediction)
         if trace is not None:
             console.print(render_terminal(trace, width=console.width))

@@ -1,7 +1,7 @@
 """The configuration of a run; field descriptions become the comments of a written config.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -55,7 +55,9 @@ class ParallelFiles(Section):
     target: str = Field(description="its target on the same line")
 
 
-LABEL_METRICS = ("accuracy", "macro_f1", "micro_f1")
+TextMetric = Literal["exact_match", "bleu", "bleu_tokenised", "chrf", "cer"]
+LabelMetric = Literal["accuracy", "macro_f1", "micro_f1"]
+CaptionMetric = Literal["bleu_4", "cider_d"]
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
 
@@ -153,9 +155,9 @@ class Train(Section):
     )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal[
-        "valid_loss", "exact_match", "bleu", "bleu_tokenised", "chrf", "cer", "accuracy", "macro_f1", "micro_f1"
-    ] = Field(default="valid_loss", description="what decides which weights are best")
+    watch: Literal["valid_loss", TextMetric, LabelMetric, CaptionMetric] = Field(
+        default="valid_loss", description="what decides which weights are best"
+    )
     workers: Natural = Field(
         default=0,
         description="processes that share each batch; 0: one for a small model or given threads, else one a core",
@@ -197,8 +199,13 @@ class Config(Section):
         asked = self.tokens.target or self.tokens.joint
         if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
-        if self.train.watch != "valid_loss" and chooses != (self.train.watch in LABEL_METRICS):
-            raise ValueError(f"cannot have train.watch={self.train.watch}{why}")
+        known = get_args(LabelMetric if chooses else CaptionMetric if self._reads("pictures") else TextMetric)
+        if self.train.watch not in ("valid_loss", *known):
+            raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
         if chooses and (self.train.attention_penalty or self.train.output_bias == "counts"):
             raise ValueError(f"cannot have train.attention_penalty or train.output_bias{why}")
         return self
+
+    def _reads(self, kind: str) -> bool:
+        spec = self.tokens.source
+        return kind == (spec.get("kind") if isinstance(spec, dict) else spec)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +72,12 @@ class DocumentTrace:
     def flat(self) -> bool:
         """Whether there is nothing to choose between sentences."""
         return all(sentence.weight is None and sentence.fall is None for sentence in self.sentences)
+
+    @cached_property
+    def strongest(self) -> float:
+        """The strength of the word that is drawn strongest; 1 if none has any."""
+        strengths = [strength or 0.0 for sentence in self.sentences for strength in sentence.strengths]
+        return max(strengths, default=0.0) or 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of every view and of the JSON file."""

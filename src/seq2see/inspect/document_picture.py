@@ -35,7 +35,7 @@ def draw_document(trace: DocumentTrace) -> Figure:
     """Draw the document with its label, a line or more a sentence; the strongest colour is the largest weight."""
     fonts = _choose_fonts(trace)
     ruler = _Ruler(fonts)
-    sentences = [(sentence, list(_place(sentence, ruler, trace))) for sentence in trace.sentences]
+    sentences = [(sentence, list(_place(sentence, ruler, trace.strongest))) for sentence in trace.sentences]
     kept = _keep(sentences)
     height = LINE * (sum(_count(words) for _, words in kept) + 2) + 2 * MARGIN + 0.4
     figure = Figure(figsize=(WIDTH, height))
@@ -62,10 +62,9 @@ class _Ruler:
         return float(width) / DPI
 
 
-def _place(sentence: SeenSentence, ruler: _Ruler, trace: DocumentTrace) -> Iterator[Placed]:
+def _place(sentence: SeenSentence, ruler: _Ruler, strongest: float) -> Iterator[Placed]:
     """The words one after the other, on a new line where the old one is full."""
     room, space = WIDTH - SIDE - 2 * MARGIN, ruler("a b") - ruler("ab")
-    strongest = max((s for each in trace.sentences for s in each.strengths if s is not None), default=0.0) or 1.0
     line, left, last = 0, 0.0, sentence.start
     for word, strength in zip(sentence.words, sentence.strengths, strict=True):
         left += space if word.start > last else 0.0
@@ -83,9 +82,9 @@ def _draw_sentence(
     if sentence.weight is not None:
         colour = mix_colour(sentence.weight / (largest or 1.0), stops=WARM_LIGHT)
         _fill(figure, MARGIN, top - LINE * _count(words) + 0.03, 0.14, LINE * _count(words) - 0.06, colour)
-        _write(figure, fonts, f"{sentence.weight:.3f}", MARGIN + 0.2, top - LINE / 2, size=8, color=MUTED)
+        _write(figure, fonts, f"{sentence.weight:.3f}", MARGIN + 0.2, top - LINE / 2, size=8.0, color=MUTED)
     if sentence.fall is not None:
-        _write(figure, fonts, f"{-sentence.fall:+.2f}", MARGIN + 0.62, top - LINE / 2, size=8, color=MUTED)
+        _write(figure, fonts, f"{-sentence.fall:+.2f}", MARGIN + 0.62, top - LINE / 2, size=8.0, color=MUTED)
     for word in words:
         left, middle = MARGIN + SIDE + word.left, top - LINE * (word.line + 0.5)
         strength = word.strength or 0.0

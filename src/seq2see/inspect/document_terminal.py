@@ -19,10 +19,9 @@ def render_document(trace: DocumentTrace, *, width: int | None = None) -> Table:
     table = Table(show_header=False, box=None, padding=(0, 1, 0, 0), title=_title(trace), title_justify="left")
     table.width = width
     largest = max((sentence.weight or 0.0 for sentence in trace.sentences), default=0.0) or 1.0
-    strongest = max((s for each in trace.sentences for s in each.strengths if s is not None), default=0.0) or 1.0
     for sentence in trace.sentences:
         side = [] if trace.flat else [_render_weight(sentence, largest)]
-        table.add_row(*side, _render_words(trace, sentence, strongest))
+        table.add_row(*side, _render_words(sentence, trace.strongest))
     for line in _summarise(trace):
         table.add_row(*([] if trace.flat else [Text("")]), Text(line, style="dim"))
     return table
@@ -50,7 +49,7 @@ def _draw_bar(share: float) -> str:
     return BARS[-1] * (eighths // 8) + BARS[eighths % 8].strip()
 
 
-def _render_words(trace: DocumentTrace, sentence: SeenSentence, strongest: float) -> Text:
+def _render_words(sentence: SeenSentence, strongest: float) -> Text:
     text, last = Text(), sentence.start
     for word, strength in zip(sentence.words, sentence.strengths, strict=True):
         text.append(" " if word.start > last else "")

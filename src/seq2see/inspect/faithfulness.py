@@ -61,7 +61,7 @@ def leave_out(cutter: Any, source: str, units: Sequence[Span] | Sequence[Box]) -
 
 
 def cut_text(cutter: Tokenizer, source: str, spans: Sequence[Span]) -> Sources:
-    """A text without words: with a space where one was on both sides."""
+    """A text without words."""
     return cutter.prepare([source, *(_remove(source, span) for span in spans)])
 
 
@@ -135,9 +135,8 @@ def _score_text(model: Seq2Seq, given: tuple[Tensor, Tensor], ids: Sequence[int]
 
 def _remove(text: str, span: Span) -> str:
     left, right = text[: span[0]], text[span[1] :]
-    if not left.strip() or not right.strip():
-        return (left + right).strip()
-    return left + (right[1:] if left[-1].isspace() and right[0].isspace() else right)
+    gap = left[-1:].isspace()  # a word goes with the space before it, so that a comma behind it finds the word before
+    return ((left[:-1] if gap else left) + right).strip()
 
 
 def _cut_sentence(text: str, sentence: Span, span: Span | None) -> str:

@@ -18,7 +18,10 @@ from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
 # In the order they need each other.
-SCRIPTS = ("dom.js", "heatmap.js", "overlay.js", "document.js", "curve.js", "report.js", "compare.js", "page.js")
+SCRIPTS = (
+    *("dom.js", "words.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js", "document.js"),
+    *("beside.js", "curve.js", "report.js", "compare.js", "page.js"),
+)
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {
     "light": LIGHT,
@@ -54,11 +57,15 @@ TEMPLATE = """<!doctype html>
 
 
 def render_page(payload: Mapping[str, Any]) -> str:
-    """One self-contained HTML page that shows a trace, a report or a comparison, whichever the payload is."""
-    style, script = read_style(), read_script()
+    """One self-contained HTML page that shows a trace, traces, a report or a comparison, whichever the payload is."""
+    return fill_page(payload, read_style(), read_script())
+
+
+def fill_page(payload: Mapping[str, Any], style: str, script: str, *, permits: str = "") -> str:
+    """A page of these parts; `permits` is what its policy allows besides its own style and script."""
     return TEMPLATE.format(
         title=html.escape(_name_page(payload)),
-        policy=_allow_only(style, script),
+        policy=_allow_only(style, script) + permits,
         style=style,
         payload=encode_json(payload),
         settings=encode_json(SETTINGS),
@@ -70,7 +77,7 @@ def embed_trace(trace: AttentionTrace) -> str:
     """The page of a trace in a frame, so that neither styles nor scripts leak into a notebook."""
     for each in trace.maps:
         check_map(each, trace=trace)
-    return embed_page(trace.to_dict(), height=min(760, 330 + 28 * len(trace.target_tokens)))
+    return embed_page(trace.to_dict(), height=min(820, 400 + 28 * len(trace.target_tokens)))
 
 
 def embed_page(payload: Mapping[str, Any], *, height: int) -> str:
@@ -102,9 +109,10 @@ def read_style() -> str:
     return _read_static("page.css")
 
 
-def read_script() -> str:
-    """All scripts of the page as one, hidden from other scripts of the document."""
-    return '"use strict";\n(() => {\n' + "\n".join(map(_read_static, SCRIPTS)) + "\n})();\n"
+def read_script(*more: str) -> str:
+    """All scripts of the page as one, with `more` before the last, hidden from other scripts of the document."""
+    *scripts, last = map(_read_static, SCRIPTS)
+    return '"use strict";\n(() => {\n' + "\n".join([*scripts, *more, last]) + "\n})();\n"
 
 
 def _read_static(name: str) -> str:

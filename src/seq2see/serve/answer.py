@@ -1,25 +1,24 @@
 """Answers: predictions and explanations as JSON."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.word import find_words
+from seq2see.data.tokenise import Tokenizer
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.explain import explain
 from seq2see.inspect.replay import give_output, replay
 from seq2see.run import Decoding, Prediction, Run
 from seq2see.search.watch import History
-from seq2see.serve.batcher import Job
-from seq2see.serve.schema import Explanation
+from seq2see.serve.batcher import Job, predict
+from seq2see.serve.schema import Explanation, RefusalError
 from seq2see.tasks.demands import Prefix
-
-NO_TREE = 256  # nodes of a step; a wider beam is not drawn
+from seq2see.tasks.transduction import Transduction
 
 
 class Recorder(History):
@@ -44,17 +43,24 @@ def describe(prediction: Prediction, attention: str = "none", *, source: bool = 
         "ids": list(prediction.ids),
         "alternatives": [describe(other, attention, source=source) for other in prediction.alternatives],
     }
+    if prediction.probabilities is not None:
+        row["probabilities"] = dict(prediction.probabilities)
     if attention != "none":
-        row["attention"] = look(prediction, words=attention == "words")
+        found = look(prediction, words=attention == "words")
+        row["attention"] = found if source or found is None else {**found, "source": None}
     return row
 
 
 def look(prediction: Prediction, *, words: bool) -> dict[str, Any] | None:
-    """The attention of a prediction: all maps, or one number for each pair of words; None if there is none."""
+    """The attention of a prediction: all maps, or one number for each pair of words; None if there is none.
+
+    Labels, pictures and documents have no pairs of words: there it is all.
+    """
     if not prediction.ids:
         return None
+    text = isinstance(prediction.run.task.source, Tokenizer) and prediction.probabilities is None
     try:
-        return weigh_words(prediction) if words else prediction.attention.to_dict()
+        return weigh_words(prediction) if words and text else prediction.attention.to_dict()
     except AttentionError:
         return None
 
@@ -80,36 +86,37 @@ def explain_source(
     watch = Recorder(job, records=question.history)
     with change.changing(run.model, changes):
         if question.target is None:
-            prediction = run.predict(
-                [source],
-                search=how.search,
-                rules=how.rules,
-                prefix=[prefix],
-                replace_unknown=how.replace_unknown,
-                watch=watch,
-            )[0]
-            facts: dict[str, Any] = {"score": prediction.score, "finished": prediction.finished}
-            trace, ids = _trace(prediction), prediction.ids
+            found = predict(run, how, [replace(job, text=source, prefix=prefix)], watch)[0]
+            payload, ids = _explain_output(found), found.ids
         else:
-            ids, facts = run.task.target.encode(question.target).ids, {"score": None, "finished": True}
-            trace = explain(run.task, run.model, source, ids)
-        choices = list_alternatives(run.task, run.model, source, ids, count=question.choices) if ids else []
+            payload, ids = _explain_target(run, source, question.target)
+        writes = isinstance(run.task, Transduction) and ids and question.choices
+        choices = list_alternatives(run.task, run.model, source, ids, count=question.choices) if writes else None
     return {
-        **trace.to_dict(),
-        **facts,
+        **payload,
         "ids": list(ids),
-        "choices": [[asdict(one) for one in row] for row in choices] if question.choices else None,
-        "history": draw_tree(run, watch, ids) if question.history and question.target is None else None,
+        "choices": choices and [[asdict(one) for one in row] for row in choices],
+        "history": draw_tree(run, watch, ids) if question.history else None,
     }
 
 
-def _trace(prediction: Prediction) -> AttentionTrace | DocumentTrace:
-    """The trace of a prediction; without maps for a model that has no attention, or a blank source."""
+def _explain_output(found: Prediction) -> dict[str, Any]:
+    """What is to be seen of a prediction; no maps for a model without attention, or a blank source."""
     try:
-        return prediction.attention
+        trace = found.attention.to_dict()
     except Seq2SeeError:
-        source = prediction.run.task.source.encode(prediction.source).tokens
-        return AttentionTrace(prediction.source, prediction.text, source, prediction.tokens, ())
+        cutter = found.run.task.source
+        tokens = cutter.encode(found.source).tokens if isinstance(cutter, Tokenizer) else ()
+        trace = AttentionTrace(found.source, found.text, tokens, found.tokens, ()).to_dict()
+    labels = {} if found.probabilities is None else {"label": found.text, "probabilities": dict(found.probabilities)}
+    return {**trace, **labels, "target": found.text, "score": found.score, "finished": found.finished}
+
+
+def _explain_target(run: Run, source: str, target: str) -> tuple[dict[str, Any], tuple[int, ...]]:
+    if not isinstance(run.task, Transduction):
+        raise RefusalError("this run chooses labels; leave out target.")
+    ids = run.task.target.encode(target).ids
+    return {**explain(run.task, run.model, source, ids).to_dict(), "score": None, "finished": True}, ids
 
 
 def draw_tree(run: Run, history: History, ids: Sequence[int]) -> dict[str, Any] | None:

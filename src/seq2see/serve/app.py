@@ -6,23 +6,25 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from fastapi import FastAPI, Request
-from fastapi.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
 from seq2see import __version__
 from seq2see.core.errors import Seq2SeeError
+from seq2see.inspect.page import render_page
 from seq2see.serve.batcher import Batcher
 from seq2see.serve.desk import Desk
 from seq2see.serve.guard import OUR_MISTAKE, App, Guard
 from seq2see.serve.meter import Meter
-from seq2see.serve.schema import Bounds, Explanation, Question, RefusalError, read_body
+from seq2see.serve.page import render_studio
+from seq2see.serve.schema import Bounds, Explanation, Page, Question, RefusalError, Shape, read_body
 from seq2see.serve.shelf import Shelf
 
 BUDGET = 4096  # source tokens, times hypotheses, that are decoded together
 
-T = TypeVar("T", bound=Question)
+T = TypeVar("T", bound=Shape)
 
 
 def make_app(
@@ -80,6 +82,23 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
     async def explain(request: Request) -> JSONResponse:
         """What the model looks at while it writes its output, or one that is given."""
         return JSONResponse(await desk.explain(request, *await read(request, Explanation)))
+
+    @app.post("/v1/page", openapi_extra=_body(Page))
+    async def page(request: Request) -> Response:
+        """Explanations side by side, as one HTML file that needs no server."""
+        [asked, _] = await read(request, Page)
+        traces = [await desk.explain(request, view, None) for view in asked.views]
+        names = [trace["model"] for trace in traces]
+        views = [{"name": name if len(names) > 1 else None, "trace": t} for name, t in zip(names, traces, strict=True)]
+        headers = {"Content-Disposition": 'attachment; filename="seq2see.html"'}
+        return HTMLResponse(
+            render_page({"title": f"seq2see: {traces[0]['source'][:80]}", "views": views}), headers=headers
+        )
+
+    @app.get("/", include_in_schema=False)
+    async def studio() -> HTMLResponse:
+        """The page that asks."""
+        return HTMLResponse(render_studio({}))
 
     @app.get("/v1/models")
     async def models() -> JSONResponse:
@@ -146,7 +165,7 @@ async def read_question(request: Request, shape: type[T]) -> tuple[T, bytes | No
         raise RefusalError(f"the form cannot be read: {detail.rstrip('.')}.", status=400) from None
 
 
-def _body(shape: type[Question]) -> dict[str, Any]:
+def _body(shape: type[Shape]) -> dict[str, Any]:
     """What OpenAPI says of a body that we read ourselves."""
     schema: Mapping[str, Any] = shape.model_json_schema()
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": _flatten(schema)}}}}

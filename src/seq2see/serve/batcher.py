@@ -226,9 +226,8 @@ def predict(run: Run, how: Decoding, jobs: Sequence[Job], watch: Watch) -> list[
 
 
 def count_cost(run: Run, how: Decoding, text: str) -> int:
-    """The source tokens of a text, times its hypotheses; a picture or a document counts as a long text."""
-    encode = getattr(run.task.source, "ids", None)
-    length = len(encode([text])[0]) if encode is not None else 64
+    """What reading a source costs, times its hypotheses; a picture counts as a long text."""
+    length = 64 if "picture_size" in run.task.source.sizes else int(run.task.source.prepare([text]).lengths[0])
     return length * how.search.width
 
 

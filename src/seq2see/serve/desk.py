@@ -21,6 +21,7 @@ from seq2see.serve.schema import Bounds, Explanation, Question, RefusalError
 from seq2see.serve.shelf import Kind, Shelf, source_kind
 from seq2see.serve.stream import Speaker, format_event
 from seq2see.tasks.demands import Prefix
+from seq2see.tasks.transduction import Transduction
 
 SOURCES: dict[Kind, Collection[str]] = {
     "text": ("text", "texts"),
@@ -66,8 +67,9 @@ class Desk:
         kind = source_kind(run)
         sources = self._read_sources(question, name, kind, picture, stack)
         how = question.decide(run)
-        # sampling compares sums with a random number, where narrow decisions are hard to tell: it goes alone
-        key = None if isinstance(how.search, Sample) else (name, id(run), question.options)
+        # sampling compares sums with a random number, and labels have no search: nobody would see a narrow decision
+        alone = isinstance(how.search, Sample) or not isinstance(run.task, Transduction)
+        key = None if alone else (name, id(run), question.options)
         return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
 
     def _read_sources(
@@ -109,7 +111,8 @@ class Desk:
             [source], [prefix] = order.sources, order.prefixes
             job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job))
             [payload] = await self.wait(request, [job])
-        return {**payload, "model": order.name}
+        shown = {} if order.shown else {"source": "picture"}  # not the name of a file of ours
+        return {**payload, **shown, "model": order.name}
 
     async def wait(self, request: Request, jobs: Sequence[Job]) -> list[Any]:
         """The answers of jobs; whoever hangs up or waits too long makes room for others."""

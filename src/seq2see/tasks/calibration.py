@@ -1,6 +1,6 @@
 """Calibration: probabilities that are as often right as they say."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import exp, log, sqrt
 
 import torch
@@ -35,6 +35,12 @@ def make_probabilities(logits: Float[Tensor, "n c"], *, temperature: float, many
     """Of labels that exclude each other, or of each for itself."""
     scaled = logits / temperature
     return scaled.sigmoid() if many else scaled.softmax(dim=1)
+
+
+def undo_temperature(probabilities: Mapping[str, float], temperature: float) -> float:
+    """The largest probability as it was before the logits were divided."""
+    logs = torch.tensor(list(probabilities.values()), dtype=torch.float64).clamp(min=1e-300).log()
+    return float((logs * temperature).softmax(dim=0).max())
 
 
 def _find_lowest(cost: Callable[[float], float], low: float, high: float) -> float:

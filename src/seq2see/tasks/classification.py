@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -12,10 +13,10 @@ from torch import Tensor
 from seq2see.config.schema import Config
 from seq2see.core.errors import TokenError
 from seq2see.core.registry import part
-from seq2see.data.batch import Batch, collate, group_by_length
+from seq2see.data.batch import Batch, Rows, collate, group_by_length
 from seq2see.data.labels import LabelSet, split_labels
 from seq2see.data.pairs import Pairs
-from seq2see.data.sources import Cutter
+from seq2see.data.sources import Cutter, Sources
 from seq2see.data.store import Store
 from seq2see.metrics.labels import accuracy, multi_label_f1, score_labels
 from seq2see.metrics.text import Metric
@@ -88,34 +89,29 @@ class Classification:
         `others` are models with the same labels, each with its task, whose probabilities are averaged with the model's.
         What else a search may be told does not concern labels.
         """
-        count = getattr(search, "n_best", 1)
+        rows, count = self._find_rows(sources), getattr(search, "n_best", 1)
         results: list[list[Output]] = [[Output("", 0.0, (), (), source)] for source in sources]
-        for rows in self.plan(sources, search):
-            some = [sources[row] for row in rows]
-            theirs = [task.weigh(one, some)[:, self.target.match(task.target)] for task, one in others]
-            mean = torch.stack([self.weigh(model, some), *theirs]).mean(dim=0)
-            for row, chances in zip(rows, mean, strict=True):
-                results[row] = self.read(chances, sources[row], count=count)
+        some = [sources[row] for row in rows]
+        theirs = [task.weigh(one, some)[:, self.target.match(task.target)] for task, one in others]
+        mean = torch.stack([self.weigh(model, some), *theirs]).mean(dim=0)
+        for row, chances in zip(rows, mean, strict=True):
+            results[row] = self.read(chances, sources[row], count=count)
         return results
 
     def plan(self, sources: Sequence[str], search: Search | None = None) -> list[list[int]]:
         """The sources that are read together, batch by batch; blank ones are in none."""
-        for source in sources:
-            if not isinstance(source, str):
-                raise TokenError(f"predict takes texts; got {type(source).__name__}; give a str or a list of them.")
-        rows = [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
-        if not rows:
-            return []
-        lengths = self.source.prepare([sources[row] for row in rows]).lengths
-        batches = [batch.tolist() for batch in group_by_length(lengths, budget=PREDICT_TOKENS)]
-        parts = [batch[i : i + PREDICT_ROWS] for batch in batches for i in range(0, len(batch), PREDICT_ROWS)]
-        return [[rows[place] for place in places] for places in parts]
+        rows = self._find_rows(sources)
+        batches = _group(self.source.prepare([sources[row] for row in rows]))
+        return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     @torch.inference_mode()
     def weigh(self, model: Classifier, sources: Sequence[str]) -> Float[Tensor, "b c"]:
         """The probabilities of all labels for each source, none of which is blank."""
         model.eval()
-        logits = model(*self.source.prepare(sources).gather(range(len(sources))))
+        ready = self.source.prepare(sources)
+        logits = torch.zeros(len(sources), len(self.target))
+        for rows in _group(ready):
+            logits[torch.from_numpy(rows)] = model(*ready.gather(rows.tolist()))
         return make_probabilities(logits, temperature=self.temperature, many=self.target.many)
 
     def read(self, chances: Float[Tensor, " c"], source: str, *, count: int = 1) -> list[Output]:
@@ -138,7 +134,7 @@ class Classification:
         """What is learned of the final weights from held-out data: the temperature."""
         model.eval()
         logits, truths = [], []
-        for rows in group_by_length(store.source.lengths, budget=PREDICT_TOKENS):
+        for rows in _group(store.source):
             batch = collate(store, rows)
             logits.append(model(batch.source, batch.source_mask))
             truths.append(mark_truth(batch.targets, batch.target_mask, len(self.target)))
@@ -170,3 +166,16 @@ class Classification:
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training: all."""
         return self.score(outputs, pairs)
+
+    def _find_rows(self, sources: Sequence[str]) -> list[int]:
+        """The sources that are not blank."""
+        for source in sources:
+            if not isinstance(source, str):
+                raise TokenError(f"predict takes texts; got {type(source).__name__}; give a str or a list of them.")
+        return [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
+
+
+def _group(sources: Sources) -> list[Rows]:
+    """What is read together: neighbours in length, and never many at once."""
+    batches = group_by_length(sources.lengths, budget=PREDICT_TOKENS) if len(sources) else []
+    return [part for batch in batches for part in np.split(batch, range(PREDICT_ROWS, len(batch), PREDICT_ROWS))]

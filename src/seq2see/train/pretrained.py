@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from seq2see.config.schema import Config, Init, PartSpec, Tokens
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
-from seq2see.data.tokenise import Tokenizer
 from seq2see.models.share import table_scales
 from seq2see.train.checkpoint import Checkpoint
 from seq2see.train.folder import RunFolder
@@ -27,7 +26,7 @@ class Pretrained:
     part: str  # encoder or decoder
     folder: RunFolder
     tokens: PartSpec
-    tokenizer: Tokenizer
+    tokenizer: Any  # what cuts its side
     weights: Checkpoint
 
     @property
@@ -44,7 +43,7 @@ def read_pretrained(init: Init | None) -> list[Pretrained]:
     return [_read(part, RunFolder(Path(path))) for part, path in wanted.items() if path is not None]
 
 
-def choose_tokenizers(config: Config, parts: list[Pretrained]) -> dict[str, Tokenizer]:
+def choose_tokenizers(config: Config, parts: list[Pretrained]) -> dict[str, Any]:
     """The tokenizers that come with the parts, because ids must mean the same; the configuration may not disagree."""
     for each in parts:
         side = SIDES[each.part] if config.tokens.joint is None else "joint"

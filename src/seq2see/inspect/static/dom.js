@@ -15,15 +15,23 @@ function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined) node.setAttribute(name, value);
   }
-  node.append(...children.filter((child) => child !== null));
+  node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
 }
 
-function makeSelect(label, names, onChange) {
+function makeSelect(label, names, onChange, chosen = 0) {
   const options = names.map((name, index) => make("option", { value: index }, name));
   const select = make("select", {}, ...options);
+  select.value = chosen;
   select.addEventListener("change", () => onChange(Number(select.value)));
   return make("label", { class: "choice" }, label, select);
+}
+
+function makeSwitch(label, on, onChange) {
+  const box = make("input", { type: "checkbox" });
+  box.checked = on;
+  box.addEventListener("change", () => onChange(box.checked));
+  return make("label", { class: "choice" }, box, label);
 }
 
 // What a reader sees of a token: spaces and controls as marks. Mirrors show_text in label.py.

@@ -1,12 +1,21 @@
 // A caption over its picture: choose a word and see its region, point at a cell and see the words it served.
 
-function showTrace(trace) {
-  return trace.sentences ? drawDocument(trace) : trace.picture ? drawOverlay(trace) : drawTrace(trace);
+function showTrace(trace, options = {}) {
+  return trace.sentences ? drawDocument(trace) : drawTrace(trace, options);
+}
+
+// The maps that look at the cells of a picture.
+function findOverlays(trace) {
+  if (!trace.picture) return [];
+  return trace.maps.filter((map) => aligns(map) && map.weights[0][0].length === trace.grid[0] * trace.grid[1]);
+}
+
+function showPicture(view) {
+  return [drawOverlay(view.trace)];
 }
 
 function drawOverlay(trace) {
-  const maps = trace.maps.filter((map) => aligns(map) && map.weights[0][0].length === trace.grid[0] * trace.grid[1]);
-  if (!maps.length) return drawTrace({ ...trace, picture: null });
+  const maps = findOverlays(trace);
   const view = { trace, maps, map: maps.length - 1, head: -1, word: 0, cell: -1, smooth: true, whole: false };
   const size = Math.max(320, ...[0, 1].map((axis) => trace.grid[axis] * 24));
   view.canvas = make("canvas", { width: size, height: size, tabindex: 0, role: "img" });
@@ -19,7 +28,7 @@ function drawOverlay(trace) {
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   pointAtCells(view);
   showOverlay(view);
-  return make("section", { class: "trace overlay" },
+  return make("div", { class: "overlay" },
     make("p", { class: "caption", dir: "auto" }, ...view.words),
     drawOverlayControls(view), make("div", { class: "stage" }, view.canvas), view.slider, view.readout);
 }

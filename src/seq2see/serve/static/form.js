@@ -1,0 +1,139 @@
+// The form: which run, which input, how outputs are found.
+
+const WAYS = ["as configured", "greedy", "beam", "sample"];
+// name, label, what it goes with, least, step
+const NUMBERS = [
+  ["beam", "Width", ["beam"], 1, 1],
+  ["n_best", "Outputs", ["beam", "sample"], 1, 1],
+  ["length_penalty", "Length penalty", ["beam"], 0, 0.1],
+  ["coverage_penalty", "Coverage penalty", ["beam"], 0, 0.1],
+  ["temperature", "Temperature", ["sample"], 0.01, 0.01],
+  ["seed", "Seed", ["sample"], 0, 1],
+  ["min_length", "Least tokens", WAYS, 0, 1],
+  ["max_length", "Most tokens", WAYS, 1, 1],
+  ["no_repeat", "No n-gram twice", WAYS, 0, 1],
+];
+
+function drawForm(studio) {
+  const names = studio.models.map((model) => (model.error ? `${model.name} (broken)` : model.name));
+  const form = make("form", { class: "ask" });
+  const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type something for the model" });
+  const place = (name) => Math.max(studio.models.findIndex((model) => model.name === name), 0);
+  const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.question.model));
+  const other = makeSelect("Compare with", ["nothing", ...names], (index) => {
+    studio.against = index ? studio.models[index - 1].name : null;
+    write(studio);
+  }, studio.against === null ? 0 : place(studio.against) + 1);
+  const button = make("button", { type: "submit", class: "primary" }, "Write");
+  text.value = studio.question.text;
+  text.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    restart(studio, text.value);
+  });
+  const model = studio.models[place(studio.question.model)];
+  const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
+  form.append(make("div", { class: "controls" }, run, other), ...input, drawSearch(studio),
+    make("div", { class: "buttons" }, button, ...drawTools(studio)));
+  studio.text = text;
+  return form;
+}
+
+// A picture instead of a text; it is too large for the address, so a link does not hold it.
+function drawUpload(studio) {
+  const file = make("input", { type: "file", id: "image", accept: "image/*" });
+  file.addEventListener("change", () => {
+    const reader = new FileReader();
+    reader.addEventListener("load", () => {
+      studio.image = reader.result;
+      restart(studio, "");
+    });
+    if (file.files[0]) reader.readAsDataURL(file.files[0]);
+  });
+  return [make("label", { class: "name", for: "image" }, "Picture"), file];
+}
+
+function drawSearch(studio) {
+  const fields = make("span", { class: "fields" });
+  const set = (changes) => { // a new object: what was asked before keeps its own
+    studio.question = { ...studio.question, search: { ...studio.question.search, ...changes } };
+  };
+  const show = () => {
+    const { search } = studio.question;
+    const fitting = NUMBERS.filter(([, , ways]) => ways.includes(search.way));
+    fields.replaceChildren(...fitting.map((number) => drawNumber(search, number, set)), drawBan(search, set));
+  };
+  const way = makeSelect("Search", WAYS, (index) => {
+    set({ way: WAYS[index] });
+    show();
+  }, WAYS.indexOf(studio.question.search.way));
+  show();
+  return make("details", { class: "search", open: studio.question.search.way === WAYS[0] ? null : "" },
+    make("summary", {}, "Search"), make("div", { class: "controls" }, way, fields));
+}
+
+function drawNumber(search, [name, label, , least, step], set) {
+  const box = make("input", { type: "number", min: least, step: step < 1 ? "any" : step, name, placeholder: "–" });
+  box.value = search[name] ?? "";
+  box.addEventListener("input", () => set({ [name]: box.value === "" ? undefined : Number(box.value) }));
+  return make("label", { class: "choice" }, label, box);
+}
+
+function drawBan(search, set) {
+  const box = make("input", { type: "text", name: "ban", placeholder: "words, between commas", dir: "auto" });
+  box.value = (search.ban ?? []).join(", ");
+  box.addEventListener("input", () => set({ ban: box.value.split(",").map((word) => word.trim()).filter(Boolean) }));
+  return make("label", { class: "choice" }, "Never write", box);
+}
+
+// A search as the server is asked for it.
+function packSearch({ way, temperature, seed, ...numbers }) {
+  const fits = (name) => name === "ban" || NUMBERS.some(([each, , ways]) => each === name && ways.includes(way));
+  const body = Object.fromEntries(Object.entries(numbers).filter(([name, value]) => fits(name) && value !== undefined));
+  if (body.ban && !body.ban.length) delete body.ban;
+  if (way === "greedy") body.beam = 1;
+  if (way === "beam") body.beam ??= 5;
+  if (way === "sample") body.sample = Object.fromEntries(Object.entries({ temperature, seed }).filter(([, value]) => value !== undefined));
+  return body;
+}
+
+function drawTools(studio) {
+  const copy = make("button", { type: "button" }, "Copy JSON");
+  copy.addEventListener("click", async () => tell(studio, (await copyText(JSON.stringify(studio.results))) ? "Copied." : "The browser does not permit copying."));
+  const save = make("button", { type: "button" }, "Save as one HTML file");
+  save.addEventListener("click", () => savePage(studio));
+  studio.tools = [copy, save];
+  studio.tools.forEach((button) => { button.disabled = true; });
+  return studio.tools;
+}
+
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", {});
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+async function savePage(studio) {
+  try {
+    const page = await (await send("/v1/page", { views: studio.plan.map(({ body }) => body) })).blob();
+    const link = make("a", { href: URL.createObjectURL(page), download: "seq2see.html" });
+    link.click();
+    URL.revokeObjectURL(link.href);
+    tell(studio, "Saved.");
+  } catch (error) {
+    tell(studio, error.message, true);
+  }
+}

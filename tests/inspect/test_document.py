@@ -1,0 +1,132 @@
+"""Documents: attention and leaving out point at a planted sentence, and every view shows what the trace says."""
+
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from planted import FILLING, SENTENCES, configure_planted, write_planted
+from reversal import start
+from rich.console import Console
+
+import seq2see
+from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.data.pairs import Pairs
+from seq2see.inspect.document import DocumentTrace, SeenSentence, SeenWord, explain_document
+from seq2see.inspect.document_picture import draw_document
+from seq2see.inspect.page import render_page
+from seq2see.inspect.picture import save_picture
+from seq2see.inspect.reliability import draw_reliability
+from seq2see.inspect.terminal import render_terminal
+from seq2see.metrics.labels import tabulate_reliability
+from seq2see.review import review, write_report
+from seq2see.run import Run
+from seq2see.tasks.classification import Classification
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A tiny hierarchical network that has learned what the planted sentences say."""
+    folder = tmp_path_factory.mktemp("planted")
+    config = configure_planted(write_planted(folder / "planted.jsonl"))
+    list(start(config, folder / "run").fit.run())
+    return seq2see.load(folder / "run")
+
+
+@pytest.mark.slow
+def test_attention_and_leaving_out_point_at_the_planted_sentence(trained: Run) -> None:
+    for label, planted in SENTENCES.items():
+        for place in range(4):
+            sentences = FILLING[:3]
+            sentences.insert(place, planted)
+            prediction = trained.predict(" ".join(sentences))
+            assert prediction.text == label
+            trace = prediction.faithfulness
+            assert isinstance(trace, DocumentTrace)
+            assert np.argmax([sentence.weight for sentence in trace.sentences]) == place
+            assert np.argmax([sentence.fall for sentence in trace.sentences]) == place
+            assert sum(sentence.weight or 0.0 for sentence in trace.sentences) == pytest.approx(1, abs=1e-5)
+            for sentence in trace.sentences:
+                assert sum(word.weight or 0.0 for word in sentence.words) == pytest.approx(1, abs=1e-5)
+                assert trace.source[sentence.start : sentence.end] == sentences[trace.sentences.index(sentence)]
+
+
+@pytest.mark.slow
+def test_a_run_is_calibrated_and_reported(trained: Run) -> None:
+    assert trained.task.temperature != 1.0
+    pairs = [(f"{FILLING[0]} {text}", label) for label, text in SENTENCES.items()]
+    result = review(trained, Pairs(*zip(*pairs, strict=True)), name="planted")
+    assert {metric.name: metric.value for metric in result.metrics}["accuracy"] == 100
+    page = write_report(trained, result).read_text()
+    assert '"sentences"' in page
+    blank = trained.predict(" ")
+    assert (blank.text, blank.probabilities) == ("", None)
+    with pytest.raises(Seq2SeeError, match="a blank source"):
+        blank.attention  # noqa: B018
+
+
+def make_trace() -> DocumentTrace:
+    """Two sentences whose numbers a person can check."""
+    first = SeenSentence(0, 4, (SeenWord("a", 0, 1, 0.75, 0.2), SeenWord("$b", 2, 4, 0.25, 0.0)), 0.64, 0.5)
+    second = SeenSentence(5, 8, (SeenWord("</b", 5, 8, 1.0),), 0.36, -0.1)
+    return DocumentTrace("a $b\n</b", "good", {"good": 0.9, "bad": 0.1}, (first, second))
+
+
+def test_words_are_as_strong_as_the_root_of_their_sentence_makes_them() -> None:
+    first, second = make_trace().sentences
+    assert first.strengths == pytest.approx([0.8 * 0.75, 0.8 * 0.25])
+    assert second.strengths == pytest.approx([0.6])
+
+
+def test_every_view_has_all_words(tmp_path: Path) -> None:
+    trace = make_trace()
+    assert json.loads(trace.to_json())["sentences"][0]["words"][1]["text"] == "$b"
+    page = render_page(trace.to_dict())
+    assert "</b" not in re.findall(r'id="seq2see-payload">(.*?)</script>', page)[0]
+    assert "<iframe" in trace._repr_html_()
+    for suffix in ("png", "svg"):
+        assert save_picture(trace, tmp_path / f"x.{suffix}").stat().st_size > 3000
+    with pytest.raises(Seq2SeeError, match=r"must end in \.png or \.svg"):
+        save_picture(trace, tmp_path / "x.gif")
+    texts = [text.get_text() for text in draw_document(trace).texts]
+    assert {"a", "$b", "</b", "0.640", "-0.50", "good  90.0%"} <= set(texts)
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(render_terminal(trace))
+    shown = console.export_text()
+    assert "a $b" in shown
+    assert "0.640" in shown
+    assert "heaviest words: </b 0.600, a 0.600" in shown or "heaviest words: a 0.600, </b 0.600" in shown
+
+
+def test_a_long_document_fits_a_picture() -> None:
+    sentence = make_trace().sentences[0]
+    many = tuple(replace(sentence, weight=1 / (n + 1)) for n in range(120))
+    figure = draw_document(replace(make_trace(), sentences=many))
+    assert figure.get_size_inches()[1] < 30
+    assert any("sentences of small weight are left out" in text.get_text() for text in figure.texts)
+
+
+def test_a_flat_text_is_one_sentence(tmp_path: Path) -> None:
+    tokens = {"source": {"kind": "words", "min_count": 1}}
+    encoder = {"kind": "rnn", "cell": "gru", "size": 4, "embedding_size": 4}
+    flat = configure_planted(tmp_path / "none", tokens=tokens, model={"encoder": encoder})
+    task = Classification.learn(flat, Pairs(["so good.", "bad"], ["1", "0"]))
+    model = task.build(flat)
+    ((output,),) = task.predict(model, ["so bad."])
+    trace = explain_document(task, model, output)
+    (sentence,) = trace.sentences
+    assert trace.flat
+    assert [word.text for word in sentence.words] == ["so", "bad", ".", "</s>"]
+    assert sum(word.weight or 0.0 for word in sentence.words) == pytest.approx(1, abs=1e-5)
+    mean = flat.model_copy(update={"model": flat.model.model_copy(update={"pool": "mean"})})
+    with pytest.raises(AttentionError, match="no attention to show"):
+        explain_document(task, task.build(mean), output)
+
+
+def test_reliability_is_drawn() -> None:
+    table = tabulate_reliability([0.6, 0.7, 0.9, 0.95], [True, False, True, True])
+    figure = draw_reliability({"as predicted": table, "before": table})
+    assert "off by" in figure.axes[0].get_legend().get_texts()[1].get_text()

@@ -1,0 +1,93 @@
+"""Leaving out: what goes is gone, everything else stays, and the output's own likelihood is what falls."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from planted import configure_planted
+
+from seq2see.config.load import load_config
+from seq2see.core.box import Box
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.registry import part
+from seq2see.data.pairs import Pairs
+from seq2see.data.sentences import split_sentences
+from seq2see.data.tokenise import START
+from seq2see.inspect.faithfulness import Greyed, cut_document, cut_text, leave_one_out, leave_out, list_cells
+from seq2see.search.greedy import Greedy
+from seq2see.tasks.classification import Classification
+from seq2see.tasks.transduction import Transduction
+
+TEXT = "A dog, it runs. So what? Yes"
+PAIRS = Pairs([TEXT, "It rains.", "No dog."], ["a", "b", "a"])
+
+
+def make_words() -> Any:
+    return part("tokenizer", {"kind": "words", "min_count": 1})().learn([TEXT])
+
+
+def test_a_text_loses_a_word_and_the_space_before_it() -> None:
+    words = make_words()
+    spans = [(0, 1), (2, 5), (5, 6), (25, 28)]
+    variants = cut_text(words, TEXT, spans)
+    expected = [
+        TEXT,
+        "dog, it runs. So what? Yes",
+        "A, it runs. So what? Yes",
+        "A dog it runs. So what? Yes",
+        TEXT[:24],
+    ]
+    assert [variants[row].tolist() for row in range(5)] == words.ids(expected)
+
+
+def test_a_document_loses_a_word_or_a_sentence_and_keeps_its_cuts() -> None:
+    cutter = part("tokenizer", {"kind": "documents", "words": {"kind": "words", "min_count": 1}})().learn([TEXT])
+    sentence, word = split_sentences(TEXT)[1], (2, 5)
+    ids, mask = cut_document(cutter, TEXT, [sentence, word]).gather([0, 1, 2])
+    first, second, third = (list(each.ids) for each in cutter.encode(TEXT))
+    rows = [[ids[row, u][mask[row, u]].tolist() for u in range(3) if mask[row, u].any()] for row in range(3)]
+    assert rows == [[first, second, third], [first, third], [first[:1] + first[2:], second, third]]
+
+
+def test_a_region_takes_the_mean_colour() -> None:
+    pixels = torch.arange(2 * 3 * 4 * 4, dtype=torch.uint8).view(1, 6, 4, 4)[:, :3]
+    boxes = list_cells((2, 2))
+    assert boxes[1] == Box(0.5, 0.0, 1.0, 0.5)
+    found, mask = Greyed(pixels, torch.ones(1, 1, dtype=torch.bool), boxes).gather([0, 2])
+    assert found[0].equal(pixels[0])
+    assert (found[1, 0, :2, 2:] == 7).all()  # the mean of 0 to 15
+    assert found[1, :, 2:].equal(pixels[0, :, 2:])
+    assert mask.shape == (2, 1)
+    with pytest.raises(Seq2SeeError, match="must be regions"):
+        leave_out(object(), "dog.jpg", [(0, 1)])
+
+
+def test_the_fall_of_a_label_is_that_of_its_probability(tmp_path: Path) -> None:
+    config = configure_planted(tmp_path / "none")
+    task = Classification.learn(config, PAIRS)
+    model = task.build(config)
+    ((output,),) = task.predict(model, [TEXT])
+    sentences = split_sentences(TEXT)
+    falls = leave_one_out(task, model, TEXT, output, [sentences[1], sentences[2]])
+    rest = ["A dog, it runs. Yes", "A dog, it runs. So what?"]
+    expected = [output.score - task.weigh(model, [text])[0, output.ids[0]].item() for text in rest]
+    np.testing.assert_allclose(falls, expected, atol=1e-6)
+    single = leave_one_out(task, model, "Yes", output, [(0, 3)])  # nothing is left
+    assert np.isfinite(single).all()
+
+
+def test_the_fall_of_a_text_is_that_of_its_log_probability() -> None:
+    small = {"encoder": {"size": 6, "embedding_size": 4}, "decoder": {"size": 6, "embedding_size": 4}}
+    config = load_config(base={"preset": "bahdanau2015", "model": small, "data": {"train": "x"}}).config
+    task = Transduction.learn(config, Pairs(["ab cd"], ["xyz"]))
+    model = task.build(config).eval()
+    ((output,),) = task.predict(model, ["ab cd"], Greedy())
+    (fall,) = leave_one_out(task, model, "ab cd", output, [(0, 2)])
+    scores = []
+    for text in ("ab cd", "cd"):
+        inputs = torch.tensor([[START, *output.ids[:-1]]])
+        logprobs = model(*task.source.prepare([text]).gather([0]), inputs).log_softmax(dim=2)[0]
+        scores.append(logprobs[torch.arange(len(output.ids)), list(output.ids)].sum().item())
+    assert fall == pytest.approx(scores[0] - scores[1], abs=1e-5)
