@@ -38,7 +38,7 @@ def test_more_pairs_have_a_larger_model_and_more_training() -> None:
 SIZES = ("size", "embedding_size", "dropout")
 
 
-@pytest.mark.parametrize("preset", preset_names(task="transduction"))
+@pytest.mark.parametrize("preset", preset_names(task="transduction", pictures=False))
 @pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
 def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
     decision = decide(Pairs([text] * 20_000, [text] * 20_000), preset=preset)

@@ -89,11 +89,20 @@ def read_preset(name: str) -> Layer:
     return parse_yaml(preset_text(name), f"preset {name}")
 
 
-def preset_names(*, task: str | None = None) -> list[str]:
-    """The presets we ship, all or those of one task."""
+def preset_names(*, task: str | None = None, pictures: bool | None = None) -> list[str]:
+    """The presets we ship, all or those of one task; only those that read pictures, or only others."""
     folder = resources.files("seq2see.presets")
     names = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    return [name for name in names if task is None or read_preset(name)[0].get("task", "transduction") == task]
+    if task is None and pictures is None:
+        return names
+    trees = {name: parse_yaml(preset_text(name), name)[0] for name in names}
+    chosen = [name for name in names if task is None or trees[name].get("task", "transduction") == task]
+    return [name for name in chosen if pictures is None or _reads_pictures(trees[name]) == pictures]
+
+
+def _reads_pictures(tree: Mapping[str, Any]) -> bool:
+    source = tree["tokens"].get("source")
+    return isinstance(source, Mapping) and source["kind"] == "pictures"
 
 
 def preset_text(name: str) -> str:
