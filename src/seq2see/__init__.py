@@ -4,6 +4,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from seq2see.nn.lookup import attend as attend
     from seq2see.run import Prediction as Prediction
     from seq2see.run import Run as Run
     from seq2see.run import load as load
@@ -21,6 +22,10 @@ def __getattr__(name: str) -> Any:
         from seq2see import run
 
         return getattr(run, name)
+    if name == "attend":
+        from seq2see.nn.lookup import attend
+
+        return attend
     if name == "Rules":
         from seq2see.search.rules import Rules
 

@@ -6,6 +6,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="serving needs the extra: pip install 'seq2see[serve]'")
 
+from PIL import Image
+from planted import configure_planted, write_planted
 from reversal import SMALL, configure, start, write_reversals
 
 from seq2see.run import Run, load
@@ -28,3 +30,31 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.fixture(scope="session")
 def run(folders: list[Path]) -> Run:
     return load(folders[0])
+
+
+@pytest.fixture(scope="session")
+def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that writes about pictures, trained for a moment."""
+    folder = tmp_path_factory.mktemp("captions")
+    rows = []
+    for name in ("red", "green", "blue", "white"):
+        Image.new("RGB", (16, 16), name).save(folder / f"{name}.png")
+        rows += [f"{folder / name}.png\ta {name} wall\n"] * 3
+    (folder / "captions.tsv").write_text("".join(rows))
+    encoder = {"kind": "cnn", "backbone": "small", "layer": 1, "size": 8}
+    decoder = {"kind": "rnn", "size": 8, "embedding_size": 8}
+    tokens = {"source": {"kind": "pictures", "size": 16}, "target": "words"}
+    config = configure(
+        folder / "captions.tsv", model={"encoder": encoder, "decoder": decoder}, tokens=tokens, updates=4
+    )
+    list(start(config, folder / "captions").fit.run())
+    return folder / "captions"
+
+
+@pytest.fixture(scope="session")
+def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that labels documents, trained for a moment."""
+    folder = tmp_path_factory.mktemp("labels")
+    config = configure_planted(write_planted(folder / "planted.jsonl", 16), updates=4)
+    list(start(config, folder / "labels").fit.run())
+    return folder / "labels"

@@ -7,6 +7,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
 
+# what is shown of each look: the first of these that is measured
+SHOWN = {"exact_match": "exact match %", "accuracy": "accuracy %", "micro_f1": "F1 %", "bleu_4": "BLEU-4"}
 SMOOTH = 0.95  # of the running means that the bar shows
 
 
@@ -64,10 +66,11 @@ class _View:
         self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
 
     def _look(self, event: Evaluated) -> None:
-        name = next(name for name in ("exact_match", "accuracy") if name in event.metrics)
-        self.score = f"  {name.replace('_', ' ')} {event.metrics[name]:.1f}%"
+        name = next(name for name in SHOWN if name in event.metrics)
+        self.score = f"  {SHOWN[name]} {event.metrics[name]:.1f}"
         mark = " (best so far)" if event.best else ""
+        perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.console.print(
             f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
-            f"{self.score}{mark}  {self.speed:,.0f} tokens/s"
+            f"{perplexity}{self.score}{mark}  {self.speed:,.0f} tokens/s"
         )

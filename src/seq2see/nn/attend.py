@@ -57,7 +57,9 @@ class Attend(nn.Module):
             assert mask is not None
             return self._look_around(self.window, query, keys, values, mask, positions)
         trace, changes = active_trace(), active_changes(self)
-        scale = self.score.fused_scale(query.shape[-1]) if self.normalise.fused else None
+        # torch has a fused kernel for keys and values of one width only; else it would scale all keys at every call
+        alike = self.normalise.fused and keys.shape[-1] == values.shape[-1]
+        scale = self.score.fused_scale(query.shape[-1]) if alike else None
         if trace is None and changes is None and scale is not None:
             return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, scale=scale)
         scores: Tensor = self.score(query, keys)

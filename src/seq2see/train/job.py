@@ -23,6 +23,7 @@ from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.task import Task, learn_task
+from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
@@ -141,16 +142,18 @@ def _try(task: Task, model: Any, one: Pairs) -> None:
 
 @torch.inference_mode()
 def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
+    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
     model.eval()
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
+    mean = sum(loss.nll.item() for loss in losses) / sum(loss.tokens for loss in losses)
     examples = task.examine(pairs)
     some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
     outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
     scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
-    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+    more = {"perplexity": to_perplexity(mean)} if isinstance(task, Transduction) else {}
+    return {"valid_loss": mean, **scores, **more}
 
 
 def _prepare(pairs: Pairs, task: Task, model: Any, config: Config) -> Store:

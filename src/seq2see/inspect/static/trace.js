@@ -1,7 +1,7 @@
 // One trace to look at: its raw texts, a choice of views on the same weights, and a readout of what is pointed at.
 
 const KINDS = { picture: "Picture", grid: "Heatmap", heads: "All heads", arcs: "Arcs", tree: "Beam" };
-const SIDES = { source: "Source", target: "Target", inputs: "So far" };
+const SIDES = { source: "Source", target: "Target", inputs: "So far", rows: "Memory" };
 const SETTINGS = { kind: null, name: null, head: -1, words: false, stretch: false }; // `name` is that of a map
 
 // Options: `state` to begin with, `onState` hears of every change of it, `onToken` of a click on a token.
@@ -153,11 +153,12 @@ function sideTokens(trace, side) {
   const start = { text: settings.start, start: 0, end: 0 };
   const plain = ({ text, start, end }) => ({ text, start, end });
   if (side === "source") return trace.source_tokens;
+  if (side === "rows") return trace.rows;
   return side === "target" ? trace.target_tokens : [start, ...trace.target_tokens.slice(0, -1).map(plain)];
 }
 
 function drawSide(view, side, place) {
-  const text = side === "source" ? view.trace.source : view.trace.target;
+  const text = { source: view.trace.source, rows: "" }[side] ?? view.trace.target; // rows stand for no text
   const groups = groupTokens(text, sideTokens(view.trace, side), view.words);
   const tokens = groups.map((group) => group.token);
   return { name: SIDES[side], side, groups, tokens, reversed: isRightToLeft(text), ...drawText(text, tokens, place) };

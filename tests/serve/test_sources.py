@@ -1,0 +1,69 @@
+"""Pictures and documents are served as texts are, and what is sent is never taken for a path."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from served import Client, ask
+
+from seq2see.run import load
+from seq2see.serve.desk import Desk
+
+
+def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (20, 24), "red").save(tmp_path / "red.png")
+    data = (tmp_path / "red.png").read_bytes()
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        question = {"beam": 2, "attention": "full"}
+        form = {"files": {"image": ("red.png", data)}, "data": {"question": json.dumps(question)}}
+        sent = await client.post("/v1/predict", **form)
+        coded = await client.post("/v1/predict", json={**question, "image": base64.b64encode(data).decode()})
+        seen = await client.post("/v1/explain", json={"beam": 2, "image": base64.b64encode(data).decode()})
+        streamed = await client.post("/v1/predict/stream", **form)
+        return sent.json(), coded.json(), seen.json(), streamed.text
+
+    sent, coded, seen, streamed = ask([captions], talk)
+    prediction = load(captions).predict(str(tmp_path / "red.png"), beam=2)
+    for answer in (sent, coded):
+        [output] = answer["outputs"]
+        assert (output["text"], output["score"]) == (prediction.text, prediction.score)
+        assert output["attention"]["maps"] == prediction.attention.to_dict()["maps"]
+        assert output["source"] is output["attention"]["source"] is None
+    assert (seen["target"], seen["source"]) == (prediction.text, "picture")
+    assert seen["picture"].startswith("data:image/")
+    assert "event: done" in streamed
+    assert "/tmp" not in json.dumps([sent, coded, seen]) + streamed
+
+
+def test_a_text_is_never_taken_for_the_path_of_a_picture(captions: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "secret.png")
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        return [
+            (await client.post("/v1/predict", json={field: str(tmp_path / "secret.png")}))
+            for field in ("text", "image")
+        ]
+
+    for answer in ask([captions], talk):
+        assert (answer.status_code, list(answer.json())) == (422, ["error"])
+
+
+def test_documents_get_labels(labels: Path) -> None:
+    text = "It rains. The gold is real. A dog runs by."
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = await client.post("/v1/predict", json={"document": text, "attention": "full"})
+        seen = await client.post("/v1/explain", json={"text": text, "choices": 3, "history": True})
+        wrong = await client.post("/v1/explain", json={"text": text, "target": "good"})
+        return asked.json(), seen.json(), wrong.json()
+
+    asked, seen, wrong = ask([labels], talk)
+    prediction = load(labels).predict(text)
+    [output] = asked["outputs"]
+    assert (output["text"], output["probabilities"]) == (prediction.text, prediction.probabilities)
+    assert seen["label"] == seen["target"] == prediction.text
+    assert seen["sentences"] == output["attention"]["sentences"]
+    assert "chooses labels" in wrong["error"]
