@@ -15,6 +15,7 @@ from seq2see.config.schema import BRANCHES, Config, ParallelFiles, Section
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
 
+WORDS = (("embeddings", "train"),)  # where a path may stand, but this says what to do instead
 Layer = tuple[dict[str, Any], dict[KeyPath, str]]  # a tree, and where each of its keys was written
 
 
@@ -160,9 +161,10 @@ def _sections(section: type[BaseModel]) -> dict[str, type[Section]]:
 def _anchor(layer: Layer, folder: Path) -> Layer:
     """Paths of data and of other runs become absolute."""
     tree, written = layer
-    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder"))):
+    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder", "embeddings"))):
         if isinstance(tree.get(section), Mapping):
-            paths = {key: _absolute(value, folder) for key, value in tree[section].items() if key in keys}
+            named = {key: value for key, value in tree[section].items() if key in keys}
+            paths = {key: _absolute(value, folder) for key, value in named.items() if (key, value) not in WORDS}
             tree = {**tree, section: {**tree[section], **paths}}
     return tree, written
 

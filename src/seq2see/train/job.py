@@ -28,6 +28,7 @@ from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
+from seq2see.train.vectors import lay_vectors
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     freeze(model, config.init)
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
+    taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
     if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
         count_bias(model.output, stores["train"].target)
