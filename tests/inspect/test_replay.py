@@ -13,7 +13,7 @@ from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 
 TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
-WITHOUT = {"sutskever2014", "cho2014", "ntm2014"}  # or with rows of a memory, which are no tokens
+WITHOUT = {"sutskever2014", "cho2014", "ntm2014"}  # that look at no source token while they write
 
 
 def build(preset: str) -> tuple[Transduction, Seq2Seq]:

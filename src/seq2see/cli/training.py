@@ -174,8 +174,7 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        predictions = shared.predict(list(pairs.source))
-    result = review(run, pairs, name=name, predictions=predictions)
+        result = review(shared, pairs, name=name)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)

@@ -17,6 +17,7 @@ from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Pictur
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 
+ROW = "row\N{NARROW NO-BREAK SPACE}{}"  # a plain space would be drawn as a mark
 USED = 0.1  # of an even share of the attention; a row of a machine's memory that never got it is left out
 
 
@@ -43,7 +44,7 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         source_tokens=tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
         maps=tuple(replace(m, weights=m.weights[:, :, used]) if m.keys == "rows" else m for m in shown),
-        rows=tuple(Token(f"row {row}", 0, 0) for row in used),
+        rows=tuple(Token(ROW.format(row), 0, 0) for row in used),
         grid=memory.grid,
         picture=show_pixels(given[0]) if memory.grid else None,
     )
