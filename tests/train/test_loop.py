@@ -133,6 +133,7 @@ def test_a_changed_config_is_refused_with_what_changed(data: Path, tmp_path: Pat
 
 
 def test_a_folder_with_other_files_is_refused(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
     with pytest.raises(CheckpointError, match="other files and no run"):
         start(configure(data), tmp_path)
 
