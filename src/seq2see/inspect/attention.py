@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -96,6 +97,20 @@ class AttentionTrace:
         from seq2see.inspect.picture import draw_heatmap
 
         return draw_heatmap(self)
+
+    def save(self, path: Path | str) -> Path:
+        """Write a page (.html), the payload (.json) or a picture (.png, .svg)."""
+        from seq2see.core.files import write_atomic
+        from seq2see.inspect.page import render_page, save_page
+        from seq2see.inspect.picture import save_picture
+
+        path = Path(path)
+        if path.suffix == ".html":
+            return save_page(render_page(self.to_dict()), path)
+        if path.suffix != ".json":
+            return save_picture(self, path)
+        write_atomic(path, self.to_json())
+        return path
 
     def _repr_html_(self) -> str:
         from seq2see.inspect.page import embed_trace

@@ -13,15 +13,15 @@ function groupMaps(maps) {
   const families = new Map();
   maps.forEach((map, index) => {
     const sides = [readSide(map, "queries"), readSide(map, "keys")];
-    const name = map.family ?? nameFamily(map, ...sides);
+    const name = nameFamily(...sides);
     families.set(name, [...(families.get(name) ?? []), { map, index }]);
   });
   return [...families].map(([name, found]) => ({ name, maps: found }));
 }
 
-function nameFamily(map, queries, keys) {
-  if (queries === "source") return "Encoder: the source looks at itself";
-  return keys === "source" ? "Cross: the target looks at the source" : "Decoder: the target looks at what was written so far";
+function nameFamily(queries, keys) {
+  if (queries === "source") return "The source looks at itself";
+  return keys === "source" ? "The target looks at the source" : "The target looks at itself";
 }
 
 function drawHeads(view, maps) {

@@ -1,0 +1,179 @@
+"""Attention of any framework on the same page: arrays in, a trace out."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float32
+
+from seq2see.core.errors import AttentionError
+from seq2see.core.token import Token
+from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture, Side
+from seq2see.inspect.explain import name_cells
+
+BEGINS = ("▁", "Ġ")  # how tokenizers write that a token begins a word: SentencePiece, GPT-2
+CONTINUES = "##"  # or that it does not: BERT
+SLACK = 1e-3  # weights of half precision do not end at exactly 0 and 1
+
+Weights = Float32[np.ndarray, "h t s"]
+
+
+def view(
+    weights: Any,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    *,
+    image: Any = None,
+    grid: Grid | None = None,
+) -> AttentionTrace:
+    """Attention weights to look at: a page in a notebook, or `.save("look.html")`.
+
+    Weights are arrays or tensors of any framework, [queries keys], [heads queries keys] or the same with a batch of one
+    before it; or a list of them, layer by layer, also with different numbers of heads; or such lists by name (with
+    `encoder`, `decoder` or `cross` in it). Queries look at keys; without keys, they look at themselves. Instead of
+    keys, an image (a file or an array of pixels) is looked at, whose cells form a square or the given grid.
+    """
+    arrays = dict(_list_maps(weights, ""))
+    if not arrays:
+        raise AttentionError("there are no weights to see; give an array or a list of them.")
+    first = next(iter(arrays.values()))
+    if image is not None:
+        grid = grid or _guess_grid(first.shape[2])
+    alone = keys is None and image is None  # then the queries look at themselves
+    lookers = None if alone else _label(queries, first.shape[1], "query")
+    looked = None if grid else _label(queries if alone else keys, first.shape[2], "key")
+    return _join(arrays, lookers, looked, grid, None if image is None else _read_picture(image))
+
+
+def _join(
+    arrays: Mapping[str, Weights],
+    queries: Sequence[str] | None,
+    keys: Sequence[str] | None,
+    grid: Grid | None,
+    picture: Picture | None,
+) -> AttentionTrace:
+    source, columns = ("picture", name_cells(grid)) if grid is not None else write_text(keys or ())
+    target, rows = (source, columns) if queries is None else write_text(queries)
+    alone = queries is None
+    sizes = {"target": len(rows), "source": len(columns)}
+    maps = tuple(AttentionMap(name, array, *_find_sides(name, array, sizes, alone)) for name, array in arrays.items())
+    return AttentionTrace(source, target, columns, rows, maps, grid, picture)
+
+
+def _list_maps(weights: Any, name: str) -> Iterator[tuple[str, Weights]]:
+    """Every map by a name that says where it stands."""
+    if isinstance(weights, Mapping):
+        for key, value in weights.items():
+            yield from _list_maps(value, f"{name}{key}")
+    elif isinstance(weights, list | tuple) and _are_layers(weights):
+        for number, layer in enumerate(weights, 1):
+            yield from _list_maps(layer, f"{name}, layer {number}" if name else f"layer {number}")
+    else:
+        yield name or "attention", _check_weights(_plain(weights), name or "attention")
+
+
+def _are_layers(parts: Sequence[Any]) -> bool:
+    """Whether these are several arrays; lists of nothing but numbers are one array."""
+    if any(hasattr(part, "shape") or isinstance(part, Mapping) for part in parts):
+        return True
+    try:
+        return np.asarray(parts, dtype=np.float32).ndim > 4
+    except (TypeError, ValueError):
+        return any(isinstance(inner, list | tuple) and inner and isinstance(inner[0], list | tuple) for inner in parts)
+
+
+def _plain(value: Any) -> Any:
+    """An array of somebody's framework as one of NumPy's."""
+    for step in ("detach", "cpu", "float", "resolve_conj"):
+        if type(value).__module__.startswith("torch"):
+            value = getattr(value, step)()
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return value
+
+
+def _check_weights(array: Any, name: str) -> Weights:
+    try:
+        array = np.asarray(array, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise AttentionError(f"the weights of {name} must be numbers in rows of one length.") from None
+    while array.ndim > 3 and array.shape[0] == 1:
+        array = array[0]
+    array = array[None] if array.ndim == 2 else array
+    if array.ndim != 3 or 0 in array.shape:
+        shape = " x ".join(map(str, array.shape)) or "a single number"
+        raise AttentionError(f"{name} must be [heads queries keys] of one input; got {shape}; choose one of the batch.")
+    low, high = float(np.nanmin(array)), float(np.nanmax(array))
+    if low < -SLACK or high > 1 + SLACK:
+        raise AttentionError(
+            f"weights must lie between 0 and 1; {name} has {low:.3g} to {high:.3g}; give them after the softmax."
+        )
+    return np.ascontiguousarray(array)
+
+
+def _label(tokens: Sequence[str] | None, count: int, kind: str) -> list[str]:
+    """The given tokens, or numbers where there are none."""
+    return (
+        [f"{kind} {number}" for number in range(1, count + 1)] if tokens is None else [str(token) for token in tokens]
+    )
+
+
+def write_text(tokens: Sequence[str]) -> tuple[str, tuple[Token, ...]]:
+    """Tokens of any tokenizer as a text with places in it, so that those of one word stand together."""
+    marked = any(token.startswith(BEGINS) for token in tokens)
+    text, placed = "", []
+    for number, token in enumerate(tokens):
+        begins = token.startswith(BEGINS) if marked else not token.startswith(CONTINUES)
+        bare = token[1:] if marked and begins else token.removeprefix(CONTINUES) if not begins else token
+        text += " " if begins and number and bare else ""
+        placed.append(Token(bare, len(text), len(text) + len(bare)))
+        text += bare
+    return text, tuple(placed)
+
+
+def _find_sides(name: str, array: Weights, sizes: Mapping[str, int], alone: bool) -> tuple[Side, Side]:
+    """Which side looks at which, by the name where it says so, else by the sizes."""
+    fits: list[tuple[Side, Side]] = [("source", "source")] if alone else [("target", "source")]
+    if not alone:
+        fits += [("source", "source"), ("target", "target")]
+    words = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
+    fits.sort(key=lambda sides: not any(word in name.lower() and pair == sides for word, pair in words.items()))
+    for queries, keys in fits:
+        if array.shape[1:] == (sizes[queries], sizes[keys]):
+            return queries, keys
+    wanted = f"{sizes['target']} queries and {sizes['source']} keys"
+    raise AttentionError(f"{name} must fit {wanted}; got {array.shape[1]} x {array.shape[2]}; give as many tokens.")
+
+
+def _guess_grid(cells: int) -> Grid:
+    side = math.isqrt(cells)
+    if side * side != cells:
+        raise AttentionError(
+            f"the cells of an image must form a grid; got {cells}; give grid=(rows, columns) without a class token."
+        )
+    return side, side
+
+
+def _read_picture(image: Any) -> Picture:
+    from PIL import Image
+
+    if isinstance(image, str | Path):
+        try:
+            image = Image.open(image)
+        except OSError as error:
+            raise AttentionError(f"{image} is no picture: {error}.") from None
+    if isinstance(image, Image.Image):
+        return np.array(image.convert("RGB"))
+    pixels = np.asarray(_plain(image))
+    if pixels.ndim == 3 and pixels.shape[0] == 3 != pixels.shape[2]:
+        pixels = pixels.transpose(1, 2, 0)
+    if pixels.ndim != 3 or pixels.shape[2] != 3:
+        raise AttentionError(
+            f"an image must be a file or pixels [rows columns 3]; got {' x '.join(map(str, pixels.shape))}."
+        )
+    if pixels.dtype != np.uint8:
+        pixels = (255 * (pixels - pixels.min()) / max(float(np.ptp(pixels)), 1e-9)).astype(np.uint8)
+    return np.ascontiguousarray(pixels)
