@@ -22,7 +22,7 @@ MASK = torch.ones(1, 4, dtype=torch.bool)
 def build(decoder: Any, *, encoder: Any = LSTMN) -> Any:
     torch.manual_seed(1)
     parts = {"encoder": part("encoder", encoder), "decoder": part("decoder", decoder)}
-    return build_seq2seq(**parts, source_vocabulary=7, target_vocabulary=11).double().eval()
+    return build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=11).double().eval()
 
 
 def numbers(module: torch.nn.Module) -> dict[str, np.ndarray]:

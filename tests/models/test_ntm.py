@@ -22,7 +22,7 @@ def build(*, heads: int = 1, reads: int = 1, start: str = "carry") -> Any:
     encoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "rows": ROWS, "width": WIDTH, "heads": heads}
     decoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "start": start, "heads": reads}
     parts = {"encoder": part("encoder", encoder), "decoder": part("decoder", decoder)}
-    return build_seq2seq(**parts, source_vocabulary=7, target_vocabulary=11).double().eval()
+    return build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=11).double().eval()
 
 
 def address(w: dict[str, np.ndarray], h: np.ndarray, memory: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -29,7 +29,6 @@ from seq2see.cli.decoding import (
 )
 from seq2see.cli.inputs import read_inputs
 from seq2see.core.errors import DataError
-from seq2see.data.album import is_picture
 
 if TYPE_CHECKING:
     from seq2see.run import Prediction, Run
@@ -90,6 +89,7 @@ def predict(
             raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
+    from seq2see.data.album import is_picture
     from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
