@@ -1,6 +1,7 @@
 """A live bar for the events of a training; plain lines where there is no terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -36,6 +37,19 @@ def show_progress(events: Iterable[Event], console: Console, *, total: int) -> F
             if isinstance(event, Finished):
                 return event
     raise AssertionError("a training ends with Finished")
+
+
+@contextmanager
+def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """A bar for what is made ready before a training, which appears only if there is such work."""
+    columns = (TextColumn("looking at pictures"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("pictures", visible=False)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        yield tell
 
 
 class _View:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 import seq2see
 from seq2see.cli.data import show_findings
-from seq2see.cli.progress import show_progress
+from seq2see.cli.progress import show_progress, showing_preparation
 from seq2see.config.decide import decide
 from seq2see.config.load import Loaded, load_config, parse_setting, read_preset
 from seq2see.config.origins import origins
@@ -100,7 +100,8 @@ def run_training(
         raise DataError(finding.message + ".")
     with loaded.naming_places():
         again = holds_run(folder, config)
-        job = prepare_job(config, folder, diagnosis, near=[near])
+        with showing_preparation(console) as progress:
+            job = prepare_job(config, folder, diagnosis, near=[near], progress=progress)
     if not (again and folder.has_task):
         heading = (
             f"written by seq2see {seq2see.__version__}; to change it, edit a copy: seq2see train COPY.yaml --out DIR"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Pairs
-from seq2see.data.pictures import measure_picture
 
 TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
 SMALL_PICTURES, LARGE_PICTURES = "small-cnn", "frozen-cnn"

@@ -1,7 +1,7 @@
 """A training job: from a configuration to a `Fit` that is ready to run, checked before any time is spent."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
+from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
@@ -75,8 +76,18 @@ def holds_run(folder: RunFolder, config: Config) -> bool:
     return True
 
 
-def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near: list[Path]) -> Job:
-    """Everything that can fail because of configuration or data, before anything is written but the cache."""
+def prepare_job(
+    config: Config,
+    folder: RunFolder,
+    diagnosis: Diagnosis,
+    *,
+    near: list[Path],
+    progress: Callable[[int, int], None] | None = None,
+) -> Job:
+    """Everything that can fail because of configuration or data, before anything is written but the cache.
+
+    `progress` hears of sources that take long to be made ready.
+    """
     code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
     if "valid" not in splits:
@@ -90,6 +101,8 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     freeze(model, config.init)
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
+    for name, store in stores.items():
+        make_ready(store.source, training=name == "train", progress=progress)
     taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
     if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
