@@ -44,7 +44,8 @@ def test_every_preset_for_pictures_learns_a_few_of_them(tmp_path: Path, preset: 
     halves = {half: shrink(written["model"][half]) for half in ("encoder", "decoder") if half in written["model"]}
     tokens: dict[str, Any] = {"source": {"size": 16, "mirror": False}}
     tokens |= {"target": {"min_count": 1}} if "target" in written["tokens"] else {}
-    train: dict[str, Any] = {"updates": 100, "batch_tokens": 24, "evaluate_every": 100, "label_smoothing": 0.0}
+    updates = 200 if "hard" in preset else 100  # one cell at a time is learned more slowly
+    train: dict[str, Any] = {"updates": updates, "batch_tokens": 24, "evaluate_every": 100, "label_smoothing": 0.0}
     train |= {"learning_rate": 0.005, "schedule": {"kind": "cosine", "warmup": 10}}
     train |= {"ema": 0.9} if "ema" in written["train"] else {}
     base = {"preset": preset, "data": {"train": data, "valid": data}, "tokens": tokens, "model": halves, "train": train}
@@ -52,4 +53,4 @@ def test_every_preset_for_pictures_learns_a_few_of_them(tmp_path: Path, preset: 
     list(job.fit.run())
     outputs = job.fit.task.predict(job.fit.model, job.train.source, Greedy())
     right = [rows[0].text == target for rows, target in zip(outputs, job.train.target, strict=True)]
-    assert sum(right) >= 9  # of 12; hard attention learns more slowly than the others
+    assert sum(right) >= 9  # of 12

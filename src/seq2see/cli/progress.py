@@ -18,7 +18,7 @@ SHOWN = {
 SMOOTH = 0.95  # of the running means that the bar shows
 
 
-def show_progress(events: Iterable[Event], console: Console, *, total: int) -> Finished:
+def show_progress(events: Iterable[Event], console: Console, *, total: int, unit: str = "tokens") -> Finished:
     """Show events until the training is finished; the last one is returned."""
     bar = Progress(
         TextColumn("training"),
@@ -30,7 +30,7 @@ def show_progress(events: Iterable[Event], console: Console, *, total: int) -> F
         console=console,
         disable=not console.is_terminal,
     )
-    view = _View(bar, console, total)
+    view = _View(bar, console, total, unit)
     with bar:
         for event in events:
             view.show(event)
@@ -55,8 +55,8 @@ def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]
 class _View:
     """Running means, and the line they make."""
 
-    def __init__(self, bar: Progress, console: Console, total: int) -> None:
-        self.bar, self.console, self.total = bar, console, total
+    def __init__(self, bar: Progress, console: Console, total: int, unit: str) -> None:
+        self.bar, self.console, self.total, self.unit = bar, console, total, unit
         self.task = bar.add_task("training", total=total, numbers="", eta="?")
         self.loss = self.speed = self.pace = 0.0
         self.seen = 0
@@ -80,7 +80,7 @@ class _View:
         self.speed = keep * self.speed + (1 - keep) * event.tokens / event.seconds
         self.pace = keep * self.pace + (1 - keep) * event.seconds
         left = int(self.pace * (self.total - event.update))
-        numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} tokens/s"
+        numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} {self.unit}/s"
         eta = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
         self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
 
@@ -91,5 +91,5 @@ class _View:
         perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.console.print(
             f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
-            f"{perplexity}{self.score}{mark}  {self.speed:,.0f} tokens/s"
+            f"{perplexity}{self.score}{mark}  {self.speed:,.0f} {self.unit}/s"
         )

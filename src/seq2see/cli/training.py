@@ -149,7 +149,9 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
 def train_visibly(job: Job) -> Finished:
     """Train under a live bar; Ctrl-C saves first."""
     with stopping_gently() as asked:
-        return show_progress(job.fit.run(stop=lambda: bool(asked)), console, total=job.fit.config.train.updates)
+        fit = job.fit
+        events = fit.run(stop=lambda: bool(asked))
+        return show_progress(events, console, total=fit.config.train.updates, unit=fit.task.unit)
 
 
 @contextmanager

@@ -33,6 +33,8 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
     maps = [_read_map(trace, name, memory) for name in trace.names]
     # an encoder that reads nothing leaves a memory that stands for no token
     shown = [each for each in maps if each.keys != "source" or each.weights.shape[2] == len(tokens)]
+    # nor do the words inside a sentence stand for the sentences
+    shown = [each for each in shown if each.queries != "source" or each.weights.shape[1] == len(tokens)]
     if not shown:
         raise AttentionError("this model has no attention to show: its memory does not stand for tokens of the source.")
     sure = logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -37,6 +37,8 @@ PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at
 @dataclass(frozen=True)
 class Transduction:
     """The task with its learned tokenizers."""
+
+    unit: ClassVar[str] = "tokens"  # what its losses are sums over
 
     source: Cutter
     target: Tokenizer
