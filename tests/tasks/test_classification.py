@@ -133,3 +133,12 @@ def test_training_may_start_from_word_vectors(tmp_path: Path) -> None:
     other = configure_planted(data, model={"encoder": {**TINY, "embedding_size": 6}}, init={"embeddings": wanted})
     with pytest.raises(ConfigError, match=r"set model\.encoder\.embedding_size to 8"):
         start(other, tmp_path / "other")
+
+
+def test_the_time_is_estimated_for_long_texts_too(tmp_path: Path) -> None:
+    data = tmp_path / "x.jsonl"
+    data.write_text("".join(f'{{"text": "{"a b " * 150}", "label": "{label}"}}\n' for label in "xyxy"))
+    encoder = {"kind": "transformer", "size": 4, "inner_size": 4, "layers": 1, "heads": 1}
+    tokens = {"source": {"kind": "words", "min_count": 1}}
+    job = start(configure_planted(data, tokens=tokens, model={"encoder": encoder}), tmp_path / "run")
+    assert job.estimate() > 0  # a table of positions grows on the way

@@ -48,14 +48,15 @@ class Job:
         fit, train = self.fit, self.fit.config.train
         lengths = fit.store.source.lengths, fit.store.target.lengths
         plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
-        averages = [buffer.clone() for buffer in fit.model.buffers()]  # a loss may move them
+        saved = fit.model.state_dict().keys()
+        moving = {name: buffer.clone() for name, buffer in fit.model.named_buffers() if name in saved}  # by a loss
         seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
             fit.crew.work(train.updates, [(fit.store, rows)], None)  # the last update guesses most
             seconds.append(time.perf_counter() - began)
-        for buffer, before in zip(fit.model.buffers(), averages, strict=True):
-            buffer.copy_(before)
+        for name, before in moving.items():
+            fit.model.get_buffer(name).copy_(before)
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
         return best * train.accumulate * (train.updates - fit.standing.update)
 
