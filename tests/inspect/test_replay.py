@@ -27,9 +27,8 @@ def build(preset: str) -> tuple[Transduction, Seq2Seq]:
 
 
 @pytest.mark.parametrize("preset", sorted(set(preset_names(task="transduction", pictures=False)) - WITHOUT))
-@pytest.mark.parametrize("budget", [8, 2048])
-def test_many_at_once_are_each_alone(preset: str, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUDGET", budget)
+def test_many_at_once_are_each_alone(preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BUDGET", 30)  # the longest alone, the others together
     task, model = build(preset)
     given = [give_target(task, text, text[::-1]) for text in TEXTS]
     traces = dict(replay(task, model, given))

@@ -263,7 +263,7 @@ LARGE = {"gnmt2016", "transformer-base"}  # each has a smaller sister, which is 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", sorted(set(preset_names(task="transduction", pictures=False)) - LARGE))
 def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, preset: str) -> None:
-    largest = {"size": 48, "embedding_size": 32, "inner_size": 96, "layers": 3, "heads": 4, "dropout": 0.0}
+    largest = {"size": 48, "embedding_size": 32, "inner_size": 96, "layers": 3, "heads": 4, "rows": 16, "dropout": 0.0}
     written = read_preset(preset)[0]
     halves = {half: written["model"][half] for half in ("encoder", "decoder")}
     config = configure(
@@ -273,7 +273,6 @@ def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, p
         model={half: {k: min(v, given[k]) for k, v in largest.items() if k in given} for half, given in halves.items()},
         updates=400,
         batch_tokens=512,
-        learning_rate=0.005,
         schedule={"kind": "constant", "warmup": 50},
         evaluate_every=25,
         evaluate_pairs=64,
