@@ -12,6 +12,7 @@ import httpx2
 from seq2see.serve.app import make_app
 from seq2see.serve.batcher import Job
 from seq2see.serve.desk import Desk
+from seq2see.serve.schema import Bounds
 from seq2see.serve.shelf import Shelf
 
 Client = httpx2.AsyncClient
@@ -19,7 +20,8 @@ Client = httpx2.AsyncClient
 
 @asynccontextmanager
 async def serving(paths: list[Path], **options: Any) -> AsyncIterator[tuple[Client, Desk]]:
-    """A client and the desk it speaks to."""
+    """A client and the desk it speaks to; the machine may be busy, so there is time."""
+    options.setdefault("bounds", Bounds(seconds=300.0))
     app, desk = make_app(Shelf(paths, **options.pop("shelf", {})), **options)
     desk.batcher.start()
     transport = httpx2.ASGITransport(app=app)

@@ -27,7 +27,7 @@ def test_a_full_queue_says_when_to_come_back(folders: list[Path]) -> None:
             assert int(answer.headers["retry-after"]) >= 1
         assert (await first).status_code == 200
 
-    ask(folders, talk, bounds=Bounds(queue=2))
+    ask(folders, talk, bounds=Bounds(queue=2, seconds=300.0))
 
 
 def test_a_request_that_takes_too_long_is_told_so_and_makes_room(folders: list[Path]) -> None:

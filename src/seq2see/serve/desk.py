@@ -11,6 +11,8 @@ from fastapi import Request
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.run import Decoding, Prediction, Run
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
 from seq2see.serve.answer import describe, explain_source
 from seq2see.serve.batcher import Batcher, Job, count_cost
@@ -67,9 +69,10 @@ class Desk:
         kind = source_kind(run)
         sources = self._read_sources(question, name, kind, picture, stack)
         how = question.decide(run)
-        # sampling compares sums with a random number, and labels have no search: nobody would see a narrow decision
-        alone = isinstance(how.search, Sample) or not isinstance(run.task, Transduction)
-        key = None if alone else (name, id(run), question.options)
+        # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
+        # show itself: there nobody would see a narrow decision, so they go alone
+        shows = isinstance(how.search, Greedy | Beam) and isinstance(run.task, Transduction)
+        key = (name, id(run), question.options) if shows else None
         return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
 
     def _read_sources(
@@ -129,6 +132,7 @@ class Desk:
         finally:
             self.batcher.leave(jobs)
             gone.cancel()
+            answers.add_done_callback(_forget)
             answers.cancel()
 
     async def stream(self, request: Request, question: Question, picture: bytes | None) -> AsyncIterator[str]:
@@ -221,6 +225,12 @@ def _conclude(order: Order, answer: Any) -> tuple[str, dict[str, Any]]:
         return "done", {"model": order.name, "output": answer.result()}
     known = isinstance(error, Seq2SeeError)
     return "error", {"error": str(error) if known else OUR_MISTAKE}
+
+
+def _forget(answers: "asyncio.Future[Any]") -> None:
+    """Look at an answer that nobody wants, so that asyncio does not complain that nobody did."""
+    with suppress(asyncio.CancelledError):
+        answers.exception()
 
 
 async def hang_up(request: Request) -> None:
