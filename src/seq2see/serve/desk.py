@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 from fastapi import Request
@@ -15,7 +16,7 @@ from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
 from seq2see.serve.answer import describe, explain_source
-from seq2see.serve.batcher import Batcher, Job, count_cost
+from seq2see.serve.batcher import Batcher, Job, count_cost, count_heads, count_tokens
 from seq2see.serve.guard import OUR_MISTAKE
 from seq2see.serve.meter import Meter
 from seq2see.serve.picture import decode_picture, keep_picture
@@ -96,10 +97,22 @@ class Desk:
                 )
         return sources
 
+    def _check_weights(self, order: Order) -> None:
+        """Refuse what would look at too much: every head has a weight for each pair of tokens."""
+        lengths = [count_tokens(order.run, source) for source in order.sources]
+        heads = count_heads(order.run)
+        if heads * sum(length**2 for length in lengths) > self.bounds.weights:
+            most = isqrt(self.bounds.weights // heads)
+            raise RefusalError(
+                f"attention is shown for up to {most:,} source tokens of this run; got {sum(lengths):,}; shorten it."
+            )
+
     async def predict(self, request: Request, question: Question, picture: bytes | None) -> dict[str, Any]:
         """The outputs of all sources."""
         with ExitStack() as stack:
             order = await self.order(question, picture, stack)
+            if question.attention != "none":
+                self._check_weights(order)
             jobs = order.jobs(lambda prediction: describe(prediction, question.attention, source=order.shown))
             outputs = await self.wait(request, jobs)
         self.meter.outputs.add(sum(len(output["ids"]) for output in outputs))
@@ -111,6 +124,7 @@ class Desk:
             order = await self.order(question, picture, stack)
             if len(order.sources) != 1:
                 raise RefusalError(f"one source is explained at a time; got {len(order.sources)}.")
+            self._check_weights(order)
             [source], [prefix] = order.sources, order.prefixes
             job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job))
             [payload] = await self.wait(request, [job])
@@ -148,6 +162,8 @@ class Desk:
             order = await self.order(question, picture, stack)
             if len(order.sources) != 1 or (isinstance(order.how.search, Sample) and question.n_best > 1):
                 raise RefusalError("a stream has one source, and one output if it is sampled.")
+            if question.attention != "none":
+                self._check_weights(order)
             speaker = Speaker(order.run, post)
 
             def finish(prediction: Prediction) -> dict[str, Any]:

@@ -4,8 +4,9 @@ const THUMB = 96; // pixels of the longer side
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function showHeads(view) {
+  view.say = () => ["Point at a head to see how sharply it looks."];
   const families = groupMaps(view.trace.maps);
-  return families.map(({ name, maps }) => make("section", { class: "family" }, make("h3", {}, name), drawHeads(view, maps)));
+  return families.map(({ name, maps }) => make("section", { class: "family" }, make("h3", {}, name), drawHeads(view, name, maps)));
 }
 
 // Maps of one kind: which side looks at which, in which half of the model.
@@ -24,7 +25,7 @@ function nameFamily(queries, keys) {
   return keys === "source" ? "The target looks at the source" : "The target looks at itself";
 }
 
-function drawHeads(view, maps) {
+function drawHeads(view, family, maps) {
   const most = Math.max(...maps.map(({ map }) => map.weights.length));
   const names = Array.from({ length: most }, (_, head) => make("th", { scope: "col" }, most > 1 ? `head ${head + 1}` : "weights"));
   const mean = most > 1 ? make("th", { scope: "col" }, "mean") : null;
@@ -34,7 +35,7 @@ function drawHeads(view, maps) {
     const average = most > 1 ? make("td", { class: "mean" }, drawHead(view, index, -1, averageHeads(map.weights))) : null;
     return make("tr", {}, make("th", { scope: "row" }, ...breakName(map.name)), ...cells, ...gap, average);
   });
-  const table = make("table", { class: "heads" },
+  const table = make("table", { class: "heads", "aria-label": family },
     make("thead", {}, make("tr", {}, make("td", {}), ...names, mean)), make("tbody", {}, ...rows));
   return make("div", { class: "scroller" }, table);
 }
