@@ -3,18 +3,14 @@
 import os
 import tempfile
 
+import pytest
 from jaxtyping import install_import_hook
+
+import shapes
 
 install_import_hook("seq2see", "shapes.check")
 os.environ["SEQ2SEE_CACHE"] = tempfile.mkdtemp(prefix="seq2see-cache-")
-
-import torch  # noqa: E402 (the hook must come first)
-
-torch.set_num_threads(1)  # tiny tensors: two threads would only wait for each other
-
-import pytest  # noqa: E402
-
-import shapes  # noqa: E402
+os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: two threads would only wait for each other
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -23,5 +19,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Every test sees every function checked again."""
+    """Every test sees every function checked again, and has one thread, whatever a training before it left."""
+    import torch  # here, because who only hands tests out to others does not need it
+
     shapes.forget()
+    torch.set_num_threads(1)

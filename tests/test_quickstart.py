@@ -1,14 +1,12 @@
-"""The quickstart as a newcomer runs it."""
+"""The quickstart as a newcomer runs it, with fewer dates and updates."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import seq2see
-from seq2see.cli import quickstart as command
+import seq2see as package
+from command import seq2see
+from seq2see.cli import quickstart
 from seq2see.cli.doctor import doctor
 from seq2see.core.errors import ConfigError
 
@@ -21,21 +19,22 @@ HARD = {
 
 
 @pytest.mark.slow
-def test_quickstart_learns_dates(tmp_path: Path) -> None:
+def test_quickstart_learns_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A third of the dates and a quarter of the updates make nine of ten right; all of them, 99 of a hundred."""
+    monkeypatch.setattr(quickstart, "SIZES", {"train": 20_000, "valid": 500, "test": 500})
     out = tmp_path / "runs" / "quickstart"
-    command = [sys.executable, "-m", "seq2see", "quickstart", "--out", str(out)]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = seq2see("quickstart", "train.updates=200", "--out", out)
     assert result.returncode == 0, result.stderr
     assert "attention weight" in result.stderr
     assert (out / "report.html").is_file()
     assert len(list((out / "attention").glob("*.png"))) == 4
-    test = str(tmp_path / "runs" / "dates" / "test.tsv")
-    evaluated = subprocess.run(
-        [sys.executable, "-m", "seq2see", "evaluate", str(out), test, "--json"], capture_output=True, text=True
-    )
-    assert json.loads(evaluated.stdout)["metrics"]["exact_match"]["value"] >= 99
-    run = seq2see.load(out)
-    assert [prediction.text for prediction in run.predict(list(HARD))] == list(HARD.values())
+    run = package.load(out)
+    pairs = [line.split("\t") for line in (tmp_path / "runs" / "dates" / "test.tsv").read_text().splitlines()]
+    predicted = run.predict([written for written, _ in pairs], beam=1)
+    right = sum(prediction.text == iso for prediction, (_, iso) in zip(predicted, pairs, strict=True))
+    assert right >= 0.88 * len(pairs)
+    hard = zip(run.predict(list(HARD)), HARD.values(), strict=True)
+    assert sum(prediction.text == iso for prediction, iso in hard) >= 3
     # attention does something: most weight of the year's last digit is on the digit itself
     trace = run.predict("20th of February 2016").attention
     assert trace.source_tokens[trace.weights[3].argmax()].text == "6"
@@ -45,11 +44,11 @@ def test_quickstart_learns_dates(tmp_path: Path) -> None:
 def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "SCENES", {"train": 4, "valid": 2, "test": 2})
-    command.quickstart(task="shapes", out=tmp_path / "run")
+    monkeypatch.setattr(quickstart, "SCENES", {"train": 4, "valid": 2, "test": 2})
+    quickstart.make_files(quickstart.Task.shapes, None, tmp_path / quickstart.place_data(quickstart.Task.shapes))
     doctor(tmp_path / "shapes")
     said = capsys.readouterr().out
     assert "train: 4 pictures with 2 captions each (8 in all)" in said
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
-    with pytest.raises(ConfigError, match="must be one of dates, shapes; got 'shape'"):
-        command.quickstart(task="shape", out=tmp_path)
+    with pytest.raises(ConfigError, match="shapes have no lengths"):
+        quickstart.quickstart(task=quickstart.Task.shapes, lengths="1..3", out=tmp_path / "run")

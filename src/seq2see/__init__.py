@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from seq2see.inspect.view import view as view
     from seq2see.inspect.watch import watch as watch
+    from seq2see.nn.lookup import attend as attend
     from seq2see.run import Prediction as Prediction
     from seq2see.run import Run as Run
     from seq2see.run import load as load
@@ -23,6 +24,7 @@ _PLACES = {
     "Run": "run",
     "Prediction": "run",
     "Rules": "search.rules",
+    "attend": "nn.lookup",
     "view": "inspect.view",
     "watch": "inspect.watch",
 }

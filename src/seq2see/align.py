@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from seq2see.core.errors import AttentionError, DataError
+from seq2see.core.errors import AttentionError, DataError, Seq2SeeError
 from seq2see.core.files import write_atomic
 from seq2see.core.word import find_words
 from seq2see.data.lines import decode, read_bytes, split_lines
@@ -73,6 +73,7 @@ def choose_default(trace: AttentionTrace) -> list[Choice]:
 
 def give_pairs(run: Run, pairs: Pairs) -> list[Given]:
     """Pairs as targets to write."""
+    _need_texts(run)
     return [give_target(run.task, *pair) for pair in zip(pairs.source, pairs.target, strict=True)]
 
 
@@ -144,6 +145,7 @@ def write_alignment(links: Sequence[Links], pairs: Pairs, origin: Origin) -> lis
 
 def check_attention(run: Run) -> None:
     """Refuse a run without attention before any time is spent."""
+    _need_texts(run)
     next(replay(run.task, run.model, [give_target(run.task, "a", "a")]))
 
 
@@ -164,3 +166,8 @@ def record_alignments(run: Run, predictions: Iterator[Prediction], file: Path | 
             for place, links in zip(places, alignment.links[alignment.default], strict=True):
                 lines[place] = write_links(links)
         write_atomic(file, "".join(f"{line}\n" for line in lines))
+
+
+def _need_texts(run: Run) -> None:
+    if run.config.task != "transduction":
+        raise Seq2SeeError(f"words are aligned between two texts, but {run.folder.path} chooses labels; inspect it.")

@@ -106,6 +106,11 @@ def compare(
 ) -> Comparison:
     """Decode the pairs with every run, each with as many workers (0: what is worth it), score, measure and align."""
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
+    for name, run in runs.items():
+        if run.config.task != "transduction":
+            raise Seq2SeeError(
+                f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
+            )
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     searches = {name: choose_search(run.config.search, beam=beam) for name, run in runs.items()}
     workers = workers or max(choose_workers(run, len(pairs), searches[name]) for name, run in runs.items())

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -20,7 +20,7 @@ from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
 from seq2see.metrics.labels import tabulate_reliability
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, word_error_rate
 from seq2see.run import Prediction, Run
 from seq2see.tasks.calibration import undo_temperature
 from seq2see.tasks.transduction import Transduction
@@ -59,7 +59,19 @@ def review(
         pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
     metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
-    return Review(name, pairs.target, predictions, metrics)
+    # several runs together give no likelihood of a whole target at once
+    likely = isinstance(run.task, Transduction) and not run.others
+    return Review(
+        name, pairs.target, predictions, [*metrics, *([run.task.perplexity(run.model, pairs)] if likely else [])]
+    )
+
+
+def count_wrong_words(run: Run, pairs: Pairs) -> Metric:
+    """The share of words that are wrong, in outputs that may become longer than every reference."""
+    longest = max(len(run.task.target.encode(target).ids) for target in pairs.target)
+    rules = replace(run.rules, max_length=2 * longest)
+    outputs = [prediction.text for prediction in run.predict(list(pairs.source), rules=rules)]
+    return word_error_rate(outputs, pairs.target)
 
 
 def show_attention(prediction: Prediction) -> AttentionTrace | DocumentTrace | None:

@@ -20,16 +20,23 @@ from seq2see.search.hypothesis import Search, Watch
 from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
 
-FEW = 200  # texts; fewer make too few batches to share
-WORTH = 2e10  # texts x hypotheses x parameters: some fifteen seconds of one core, where a worker takes three to start
+FEW = 200  # sources; fewer make too few batches to share
+WORTH = 2e10  # sources x hypotheses x parameters: some fifteen seconds of a core, where a worker takes three to start
 LEAST = 1_000_000  # parameters that a model is counted as: steps of a smaller one take as long
+PICTURE = 20_000_000  # what a picture is counted as beside: its encoder's few parameters go over every place of it
 
 
-def choose_workers(run: Run, texts: int, search: Search) -> int:
-    """One worker a core where decoding takes much longer than starting them, else this process alone."""
-    models = [run.model, *(other.model for other in run.others)]
-    parameters = sum(max(sum(p.numel() for p in model.parameters()), LEAST) for model in models)
-    return torch.get_num_threads() if texts >= FEW and texts * search.width * parameters >= WORTH else 1
+def choose_workers(run: Run, sources: int, search: Search) -> int:
+    """One worker a core where the work takes much longer than starting them, else this process alone."""
+    costs = [_count_cost(one, search.width) for one in (run, *run.others)]
+    return torch.get_num_threads() if sources >= FEW and sources * sum(costs) >= WORTH else 1
+
+
+def _count_cost(run: Run, width: int) -> int:
+    """What one source costs."""
+    parameters = max(sum(parameter.numel() for parameter in run.model.parameters()), LEAST)
+    picture = PICTURE if "picture_size" in run.task.source.sizes else 0
+    return picture + parameters * (width if run.config.task == "transduction" else 1)
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def test_n_best_in_text_stays_on_its_line(run: Path) -> None:
 def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     result = seq2see("evaluate", run, run.parent / "reversed.tsv", "--json")
     metrics = json.loads(result.stdout)["metrics"]
-    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"}
+    assert metrics.keys() == {"exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter", "perplexity"}
     assert all(metric["signature"] for metric in metrics.values())
     table = seq2see("evaluate", run, run.parent / "reversed.tsv").stdout
     assert "exact_match" in table
@@ -132,6 +132,7 @@ def test_training_again_says_it_is_complete(run: Path) -> None:
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
     data = write_reversals(tmp_path / "reversed.tsv", 80)
 
     def interrupt() -> None:
@@ -143,7 +144,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     result = seq2see("train", data, *QUICK, "train.updates=100000", "--out", tmp_path / "run")
     assert result.returncode == 130, result.stderr
     assert "Run the same command again to go on" in result.stderr
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> None:

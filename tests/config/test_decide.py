@@ -38,7 +38,7 @@ def test_more_pairs_have_a_larger_model_and_more_training() -> None:
 SIZES = ("size", "embedding_size", "dropout")
 
 
-@pytest.mark.parametrize("preset", preset_names(task="transduction"))
+@pytest.mark.parametrize("preset", preset_names(task="transduction", pictures=False))
 @pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
 def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
     decision = decide(Pairs([text] * 20_000, [text] * 20_000), preset=preset)
@@ -75,3 +75,7 @@ def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
     assert decide(Pairs(sources, ["good", "bad"] * 20)).base["preset"] == "bigru-attention"
     assert decide(Pairs([s + " and more" * 40 for s in sources], ["good", "bad"] * 20)).base["preset"] == "han2016"
     assert decide(Pairs(sources, ["good", "bad"] * 20), task="transduction").base["preset"] == "bahdanau2015"
+
+
+def test_a_preset_for_words_keeps_all_it_says() -> None:
+    assert decide(Pairs(["a b c"], ["c b a"]), preset="ntm2014").base == {"preset": "ntm2014"}

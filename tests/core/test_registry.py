@@ -60,7 +60,10 @@ def refuse(act: Callable[[], Any]) -> ConfigError:
     return caught.value
 
 
-@pytest.mark.parametrize(("group", "kind"), [(group, kind) for group in TABLE for kind in TABLE[group]])
+PARTS = [(group, kind) for group in TABLE if group != "task" for kind in TABLE[group]]  # a task has no options
+
+
+@pytest.mark.parametrize(("group", "kind"), PARTS)
 def test_every_name_leads_to_a_class_with_typed_options(group: str, kind: str) -> None:
     found = find(group, kind)
     assert inspect.isclass(found)

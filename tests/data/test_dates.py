@@ -25,7 +25,7 @@ february februar février febrero febbraio fevereiro februari helmikuuta lutego 
 
 @pytest.fixture(scope="module")
 def splits() -> DateSplits:
-    return make_dates(train=8_000, valid=4_000, test=4_000, seed=3)  # a tenth of the days is 3_689
+    return make_dates(train=4_000, valid=3_800, test=500, seed=3)  # a tenth of the days is 3_689
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +52,18 @@ def samples(day: datetime.date, *, locale: str, count: int = 2_000) -> set[str]:
     return {write_date(day, random=random, locale=locale) for _ in range(count)}
 
 
+def missing(expected: set[str], day: datetime.date, *, locale: str, draws: int) -> set[str]:
+    """Of these ways to write a day, those that do not come up."""
+    random, rest = Random(5), set(expected)
+    for _ in range(draws):
+        rest.discard(write_date(day, random=random, locale=locale))
+        if not rest:
+            break
+    return rest
+
+
 def test_splits_have_the_sizes_asked_for(splits: DateSplits) -> None:
-    assert (len(splits.train), len(splits.valid), len(splits.test)) == (8_000, 4_000, 4_000)
+    assert (len(splits.train), len(splits.valid), len(splits.test)) == (4_000, 3_800, 500)
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["string", "day"])
@@ -115,7 +125,7 @@ def test_the_year_is_the_calendars_on_the_days_around_new_year() -> None:
     days = [datetime.date(*ymd) for ymd in ((2018, 12, 31), (2021, 1, 1), (2024, 12, 30), (2027, 1, 3), (2022, 12, 31))]
     for locale in LOCALES:
         for day in days:
-            for written in samples(day, locale=locale, count=100):
+            for written in samples(day, locale=locale, count=25):
                 parts = numbers(written)
                 years = {str(day.year), day.strftime("%y"), day.strftime("%Y%m%d")}
                 assert years & {parts[0], parts[-1]}, (locale, day, written)
@@ -123,15 +133,15 @@ def test_the_year_is_the_calendars_on_the_days_around_new_year() -> None:
 
 def test_a_numeric_date_can_be_read_in_one_way_only() -> None:
     random, seen = Random(0), 0
-    for n in range(12_000):
-        day = datetime.date(1950, 1, 1) + datetime.timedelta(n)
+    for n in range(4_000):
+        day = datetime.date(1950, 1, 1) + datetime.timedelta(3 * n)
         locale = LOCALES[n % len(LOCALES)]
         written = write_date(day, random=random, locale=locale)
         parts = numbers(written)
         if locale != "vi" and (len(parts) == 3 or len(parts[0]) == 8):  # a Vietnamese month word holds a number
             seen += 1
             assert numeric_readings(parts) == {day.isoformat()}, written
-    assert seen > 2_000
+    assert seen > 600
 
 
 def test_the_numeric_reader_of_this_file_sees_what_is_ambiguous() -> None:
@@ -212,14 +222,14 @@ def test_the_weekday_is_wrong_about_one_time_in_seven() -> None:
     ],
 )
 def test_known_ways_of_writing_appear(locale: str, iso: str, expected: set[str]) -> None:
-    assert expected - samples(datetime.date.fromisoformat(iso), locale=locale, count=3_000) == set()
+    assert missing(expected, datetime.date.fromisoformat(iso), locale=locale, draws=3_000) == set()
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_babel_writes_so_too(locale: str) -> None:
     day = datetime.date(2018, 5, 23)
     expected = format_date(day, "long", locale=locale).replace("\u202f", " ")
-    assert expected in samples(day, locale=locale, count=300)
+    assert missing({expected}, day, locale=locale, draws=300) == set()
 
 
 def test_the_looser_ways_of_spacing_and_case_appear() -> None:

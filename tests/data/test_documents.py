@@ -60,7 +60,7 @@ def test_long_documents_are_cut_with_a_count_and_long_sentences_go_on() -> None:
     assert np.diff(sources.bounds).tolist() == [2, 1, 0, 2, 2]
     assert (sources.cut.documents, sources.cut.words) == (2, 11)  # ten words, and one
     assert sources.cut.total == len(sources.words.ids) + 11
-    assert "2 documents" in sources.remarks[0]
+    assert "the end of 2 of 5 documents is not read" in sources.remarks[0]
     assert make_cutter().prepare(TEXTS).remarks == []
 
 

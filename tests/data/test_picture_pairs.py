@@ -14,9 +14,9 @@ from seq2see.data.doctor import Diagnosis, examine
 from seq2see.data.folders import find_splits
 from seq2see.data.gallery import describe_pairs
 from seq2see.data.idx import read_idx_picture, split_place
+from seq2see.data.image import read_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
-from seq2see.data.pictures import read_picture
 from seq2see.data.readers import read_pairs
 
 COCO = {

@@ -13,8 +13,10 @@ from torch import Tensor
 
 from seq2see.core.errors import DataError, TokenError
 from seq2see.core.registry import part
-from seq2see.data import pictures as module
-from seq2see.data.pictures import Pictures, open_picture, read_picture
+from seq2see.data import image as module
+from seq2see.data.gallery import find_unreadable
+from seq2see.data.image import open_picture, read_picture
+from seq2see.data.pictures import Pictures
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
@@ -122,6 +124,16 @@ def test_broken_pictures_are_named(tmp_path: Path) -> None:
         assert word in str(error)
 
 
+def test_the_doctor_finds_pictures_that_were_cut_off(tmp_path: Path) -> None:
+    noise = np.random.default_rng(1).integers(0, 256, (64, 64, 3), dtype=np.uint8)
+    whole = save(Image.fromarray(noise), tmp_path / "whole.jpg")
+    (tmp_path / "cut.jpg").write_bytes(whole.read_bytes()[:-200])
+    (tmp_path / "more.jpg").write_bytes(whole.read_bytes() + b"camera" * 40)
+    broken = find_unreadable([str(tmp_path / name) for name in ("whole.jpg", "cut.jpg", "more.jpg")])
+    assert list(broken) == [str(tmp_path / "cut.jpg")]
+    assert "damaged" in broken[str(tmp_path / "cut.jpg")]
+
+
 def test_bytes_are_read_like_files() -> None:
     buffer = io.BytesIO()
     halves().save(buffer, "PNG")
@@ -185,7 +197,9 @@ class Eye:
 
 
 def prepare(files: list[str], cache: Path, eye: Eye, **options: Any) -> Any:
-    return Pictures(size=8).prepare(files, cache=cache, encoder=eye, training=True, **options)
+    sources = Pictures(size=8).prepare(files, cache=cache, encoder=eye)
+    sources.fill(training=True, **options)
+    return sources
 
 
 def test_features_are_computed_once(files: list[str], tmp_path: Path) -> None:

@@ -289,3 +289,14 @@ def test_a_list_of_sentences_and_a_number_as_label_are_read(tmp_path: Path) -> N
     assert [target for _, _, target in rows] == ["1", "true"]
     text = rows[0][1]
     assert [text[start:end] for start, end in split_sentences(text)] == ["Mr. A. B.", "no"]
+
+
+@pytest.mark.parametrize("header", ["review,sentiment", "title and more,text,stars", "english,german", "note,mood"])
+def test_headers_as_people_write_them_are_no_data(header: str, tmp_path: Path) -> None:
+    columns = header.split(",")
+    rows = [[f"{name} {number}" for name in columns[:-1]] + [["good", "bad"][number % 2]] for number in range(8)]
+    (tmp_path / "data.csv").write_text("\n".join([header, *(",".join(row) for row in rows)]))
+    pairs, findings = read_pairs(Origin(tmp_path / "data.csv"))
+    assert (len(pairs), set(pairs.target)) == (8, {"good", "bad"})
+    assert pairs.source[0] == f"{columns[-2]} 0"
+    assert [finding.level for finding in findings] == ["note"]

@@ -130,3 +130,11 @@ def test_reliability_is_drawn() -> None:
     table = tabulate_reliability([0.6, 0.7, 0.9, 0.95], [True, False, True, True])
     figure = draw_reliability({"as predicted": table, "before": table})
     assert "off by" in figure.axes[0].get_legend().get_texts()[1].get_text()
+
+
+def test_no_two_scripts_share_a_name() -> None:
+    """All scripts of a page are one scope, where a second function of a name would silently replace the first."""
+    folders = [Path(seq2see.__file__).parent / package / "static" for package in ("inspect", "serve")]
+    scripts = [file.read_text() for folder in folders for file in sorted(folder.glob("*.js"))]
+    names = [name for text in scripts for name in re.findall(r"^(?:function|const) (\w+)", text, re.MULTILINE)]
+    assert len(names) == len(set(names))

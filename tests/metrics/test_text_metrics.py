@@ -15,6 +15,7 @@ from seq2see.metrics.text import (
     glance_texts,
     score_texts,
     ter,
+    word_error_rate,
 )
 
 
@@ -28,6 +29,13 @@ def test_character_error_rate_is_edits_over_reference_characters() -> None:
     assert metric.value == pytest.approx(100 * 4 / 10)
     assert not metric.higher_is_better
     assert character_error_rate(["aaaa"], ["b"]).value == 400
+
+
+def test_word_error_rate_is_edits_over_reference_words() -> None:
+    # one replacement and one insertion over 3 + 2 words, however long they are
+    metric = word_error_rate(["one x three", "a b c"], ["one two three", "a b"])
+    assert metric.value == pytest.approx(100 * 2 / 5)
+    assert not metric.higher_is_better
 
 
 def test_bleu_is_the_papers_formula() -> None:

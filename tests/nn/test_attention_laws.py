@@ -45,6 +45,19 @@ def test_general_is_q_w_k() -> None:
     np.testing.assert_allclose(score(module), KEYS @ weight.T @ QUERY, rtol=1e-5)
 
 
+def test_general_is_the_same_whichever_side_it_projects() -> None:
+    early, late = (General(query_size=2, key_size=2, project=side) for side in ("keys", "query"))
+    late.project.weight.data = early.project.weight.data.T
+    np.testing.assert_allclose(score(late), score(early), rtol=1e-5)
+    check_score({"kind": "general", "project": "query", "scaled": True})
+
+
+def test_general_is_scaled_on_request() -> None:
+    plain, scaled = (General(query_size=2, key_size=2, scaled=scaled) for scaled in (False, True))
+    scaled.load_state_dict(plain.state_dict())
+    np.testing.assert_allclose(score(scaled), score(plain) / np.sqrt(2), rtol=1e-5)
+
+
 def test_additive_is_v_tanh_wq_uk() -> None:
     module = Additive(query_size=2, key_size=2, size=3)
     w, u, b, v = (p.detach().numpy() for p in (module.query.weight, module.key.weight, module.key.bias, module.vector))

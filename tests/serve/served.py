@@ -20,8 +20,8 @@ Client = httpx2.AsyncClient
 
 @asynccontextmanager
 async def serving(paths: list[Path], **options: Any) -> AsyncIterator[tuple[Client, Desk]]:
-    """A client and the desk it speaks to; the machine may be busy, so there is time."""
-    options.setdefault("bounds", Bounds(seconds=300.0))
+    """A client and the desk it speaks to."""
+    options = {"bounds": Bounds(seconds=300.0), **options}  # a busy machine may take its time
     app, desk = make_app(Shelf(paths, **options.pop("shelf", {})), **options)
     desk.batcher.start()
     transport = httpx2.ASGITransport(app=app)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from planted import SENTENCES, configure_planted, write_planted
+from planted import SENTENCES, TINY, configure_planted, write_planted
+from reversal import start
 
 from seq2see.config.load import load_config
 from seq2see.core.errors import ConfigError
@@ -14,6 +15,7 @@ from seq2see.data.batch import collate
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store
+from seq2see.data.tokenise import SPACE
 from seq2see.models.classifier import Classifier
 from seq2see.search.beam import Beam
 from seq2see.tasks.calibration import fit_temperature, mark_truth
@@ -108,7 +110,7 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     for wrong, sentence in [
         ({"model": {"decoder": "rnn"}}, "must have no model.decoder, because the task is classification"),
         ({"tokens": {"target": "words"}}, "must have labels or nothing as tokens.target"),
-        ({"train": {"watch": "bleu"}}, "cannot have train.watch=bleu"),
+        ({"train": {"watch": "bleu"}}, "must have train.watch as valid_loss or one of accuracy"),
     ]:
         with pytest.raises(ConfigError, match=sentence):
             load_config(base={"preset": "han2016", "data": {"train": str(data)}, **wrong})
@@ -117,3 +119,26 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
 def test_planted_sentences_are_what_the_documents_have(tmp_path: Path) -> None:
     for line in write_planted(tmp_path / "x.jsonl", 8).read_text().splitlines():
         assert sum(sentence in line for sentence in SENTENCES.values()) == 1
+
+
+def test_training_may_start_from_word_vectors(tmp_path: Path) -> None:
+    data = write_planted(tmp_path / "x.jsonl", 16)
+    (tmp_path / "vectors.txt").write_text("gold " + " ".join(["2.5"] * 8) + "\n")
+    for wanted, count in (("train", "22 of 26"), (str(tmp_path / "vectors.txt"), "1 of 26")):
+        config = configure_planted(data, init={"embeddings": wanted})
+        job = start(config, tmp_path / wanted.replace("/", "-"))
+        assert f"{count} words" in job.taken[0]
+    pieces = job.fit.task.source.words.pieces
+    assert (job.fit.model.encoder.embed.weight[pieces.index(f"{SPACE}gold")] == 2.5).all()
+    other = configure_planted(data, model={"encoder": {**TINY, "embedding_size": 6}}, init={"embeddings": wanted})
+    with pytest.raises(ConfigError, match=r"set model\.encoder\.embedding_size to 8"):
+        start(other, tmp_path / "other")
+
+
+def test_the_time_is_estimated_for_long_texts_too(tmp_path: Path) -> None:
+    data = tmp_path / "x.jsonl"
+    data.write_text("".join(f'{{"text": "{"a b " * 150}", "label": "{label}"}}\n' for label in "xyxy"))
+    encoder = {"kind": "transformer", "size": 4, "inner_size": 4, "layers": 1, "heads": 1}
+    tokens = {"source": {"kind": "words", "min_count": 1}}
+    job = start(configure_planted(data, tokens=tokens, model={"encoder": encoder}), tmp_path / "run")
+    assert job.estimate() > 0  # a table of positions grows on the way

@@ -149,6 +149,24 @@ def test_coverage_of_a_model_without_attention_is_refused() -> None:
         make_run(preset="sutskever2014").predict("a day", search=Beam(coverage_penalty=0.1))
 
 
+def test_perplexity_is_one_over_the_mean_probability_of_the_targets() -> None:
+    run, pairs = make_run(), Pairs(TEXTS[:3], TEXTS[1:4])
+    ids = [run.task.target.encode(target).ids for target in pairs.target]
+    traces = [explain(run.task, run.model, *pair) for pair in zip(pairs.source, ids, strict=True)]
+    logs = [log(token.confidence) for trace in traces for token in trace.target_tokens]
+    metric = run.task.perplexity(run.model, pairs)
+    assert metric.value == pytest.approx(np.exp(-np.mean(logs)), rel=1e-4)
+    assert f"n:3|unit:token|tokens:{len(logs)}|" in metric.signature
+
+
+def test_rows_of_a_memory_are_no_source_words() -> None:
+    with pytest.raises(SearchError, match=r"leave out coverage_penalty: .* rows stand for no source token"):
+        make_run(preset="ntm2014").predict("a day", search=Beam(coverage_penalty=0.1))
+    run = make_ignorant(preset="ntm2014")
+    with pytest.raises(SearchError, match=r"leave out replace_unknown: .* no word of its source"):
+        run.predict("the zebra", replace_unknown=True, rules=Rules(max_length=5))
+
+
 def test_cross_attention_is_told_by_its_name() -> None:
     assert source_names(["encoder.0.own", "decoder.0.own", "decoder.0.cross"]) == ["decoder.0.cross"]
     assert source_names(["encoder.0.attend", "decoder.down.attend"]) == ["decoder.down.attend"]

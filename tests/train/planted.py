@@ -33,5 +33,9 @@ def configure_planted(data: Path, **sections: Any) -> Config:
     tokens = {"source": {"kind": "documents", "words": {"min_count": 1}}}
     model = sections.pop("model", {"encoder": TINY})
     base = {"preset": "han2016", "data": {"train": str(data), "valid": str(data)}}
-    base |= {"tokens": sections.pop("tokens", tokens), "model": model}
+    base |= {
+        "tokens": sections.pop("tokens", tokens),
+        "model": model,
+        "init": sections.pop("init", {"embeddings": None}),
+    }
     return load_config(base={**base, "train": {**train, **sections}}).config

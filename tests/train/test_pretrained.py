@@ -27,9 +27,21 @@ def configure(data: Path, **sections: Any) -> Config:
     return configure_long(data, **{"updates": 6, "evaluate_every": 3, **sections})
 
 
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return write_reversals(tmp_path / "reversed.tsv")
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_reversals(tmp_path_factory.mktemp("data") / "reversed.tsv")
+
+
+@pytest.fixture(scope="module")
+def language(data: Path) -> Path:
+    """A language model of the targets."""
+    return train(configure(data, model=ALONE), data.parent / "lm")
+
+
+@pytest.fixture(scope="module")
+def whole(data: Path) -> Path:
+    """A run with both halves."""
+    return train(configure(data, model=BOTH), data.parent / "other")
 
 
 def run(job: Any, until: int | None = None) -> list[Any]:
@@ -41,8 +53,8 @@ def train(config: Config, out: Path) -> Path:
     return out
 
 
-def test_a_language_model_is_trained_and_its_decoder_taken(data: Path, tmp_path: Path) -> None:
-    other = train(configure(data, model=ALONE), tmp_path / "lm")
+def test_a_language_model_is_trained_and_its_decoder_taken(data: Path, language: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(language, tmp_path / "lm"))
     job = start(configure(data, model=BOTH, init={"decoder": str(other)}), tmp_path / "run")
     count = len(list(job.fit.model.decoder.parameters()))
     assert job.taken == [f"decoder from {other}: {count} of {count} tensors"]
@@ -58,17 +70,17 @@ def test_a_language_model_is_trained_and_its_decoder_taken(data: Path, tmp_path:
     assert run(start(job.fit.config, tmp_path / "run"))[-1].complete  # nor does a run that goes on need it
 
 
-def test_a_language_model_does_not_know_its_source_and_shows_no_attention(data: Path, tmp_path: Path) -> None:
-    loaded = seq2see.load(train(configure(data, model=ALONE), tmp_path / "lm"))
+def test_a_language_model_does_not_know_its_source_and_shows_no_attention(language: Path) -> None:
+    loaded = seq2see.load(language)
     left, right = loaded.predict(["abc", "hgf"])
     assert left.text == right.text
     with pytest.raises(Seq2SeeError, match="no attention to show"):
         _ = left.attention
 
 
-def test_the_tokenizer_comes_with_the_part(data: Path, tmp_path: Path) -> None:
+def test_the_tokenizer_comes_with_the_part(data: Path, language: Path, tmp_path: Path) -> None:
     """Another alphabet in other data: ids still mean what they meant."""
-    other = train(configure(data, model=ALONE), tmp_path / "lm")
+    other = language
     rest = tmp_path / "rest.tsv"
     rest.write_text("".join(line for line in data.read_text().splitlines(keepends=True) if "a" not in line))
     job = start(configure(rest, model=BOTH, init={"decoder": str(other)}), tmp_path / "run")
@@ -76,8 +88,8 @@ def test_the_tokenizer_comes_with_the_part(data: Path, tmp_path: Path) -> None:
     assert len(job.fit.task.target) == len(job.fit.task.source) + 1
 
 
-def test_what_does_not_fit_is_new_and_told(data: Path, tmp_path: Path) -> None:
-    other = train(configure(data, model=BOTH), tmp_path / "other")
+def test_what_does_not_fit_is_new_and_told(data: Path, whole: Path, tmp_path: Path) -> None:
+    other = whole
     model = {"encoder": {**SIZES, "layers": 2}, "decoder": {**SIZES, "reader": {"score": "general"}}}
     job = start(configure(data, model=model, init={"encoder": str(other), "decoder": str(other)}), tmp_path / "run")
     encoder, decoder = job.taken
@@ -86,9 +98,8 @@ def test_what_does_not_fit_is_new_and_told(data: Path, tmp_path: Path) -> None:
     assert decoder.endswith(": 11 of 12 tensors; new: reader.attend.score.project.weight")
 
 
-def test_nothing_that_fits_is_an_error_before_anything_is_made(data: Path, tmp_path: Path) -> None:
-    other = train(configure(data, model=ALONE), tmp_path / "lm")
-    config = configure(data, model=BOTH, init={"encoder": str(other)})
+def test_nothing_that_fits_is_an_error_before_anything_is_made(data: Path, language: Path, tmp_path: Path) -> None:
+    config = configure(data, model=BOTH, init={"encoder": str(language)})
     with pytest.raises(ConfigError, match=r"nothing of the encoder of .*lm fits: .*; give model.encoder the options"):
         start(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -96,9 +107,8 @@ def test_nothing_that_fits_is_an_error_before_anything_is_made(data: Path, tmp_p
         start(configure(data, init={"encoder": str(tmp_path / "elsewhere")}), tmp_path / "run")
 
 
-def test_tokens_that_ask_for_something_else_are_an_error(data: Path, tmp_path: Path) -> None:
-    other = train(configure(data, model=ALONE), tmp_path / "lm")
-    config = configure(data, model=BOTH, init={"decoder": str(other)}, tokens={"target": "words"})
+def test_tokens_that_ask_for_something_else_are_an_error(data: Path, language: Path, tmp_path: Path) -> None:
+    config = configure(data, model=BOTH, init={"decoder": str(language)}, tokens={"target": "words"})
     with pytest.raises(ConfigError, match=r"tokens.target asks for 'words', but the decoder of .* of 'characters'"):
         start(config, tmp_path / "run")
 
@@ -139,8 +149,8 @@ def test_two_runs_cannot_give_one_parameter_two_values(data: Path, tmp_path: Pat
         start(config, tmp_path / "run")
 
 
-def test_a_frozen_part_stays_as_it_was_also_after_a_stop(data: Path, tmp_path: Path) -> None:
-    other = train(configure(data, model=BOTH), tmp_path / "other")
+def test_a_frozen_part_stays_as_it_was_also_after_a_stop(data: Path, whole: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(whole, tmp_path / "other"))
     config = configure(data, model=BOTH, init={"encoder": str(other), "freeze": "encoder"}, weight_decay=0.1)
     run(start(config, tmp_path / "straight"))
     run(start(config, tmp_path / "stopped"), 5)

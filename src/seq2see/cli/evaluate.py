@@ -101,8 +101,8 @@ def evaluate(
 
 
 def read_as_trained(origin: "Origin", config: "Config") -> "tuple[Pairs, list[Finding]]":
-    """Pairs by the columns the run was trained on if the file has them, else by its only two."""
-    from seq2see.data.readers import read_pairs
+    """Pairs by the columns the run was trained on if the file has them, else by its only two; no broken pictures."""
+    from seq2see.data.doctor import read_usable as read_pairs
 
     names = config.data.fields
     if origin.fields is None and names and origin.target_file is None:

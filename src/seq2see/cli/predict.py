@@ -1,6 +1,7 @@
 """`seq2see predict`: lines in, lines out."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -88,6 +89,7 @@ def predict(
             raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
+    from seq2see.data.album import is_picture
     from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
@@ -110,7 +112,8 @@ def predict(
     how = wishes.apply(loaded)
     with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
-        save((write(prediction, form, attention) for prediction in predictions), out)
+        named = len(lines) > 1 and is_picture(os.path.abspath(lines[0]))  # who gives many pictures wants to know which
+        save((write(prediction, form, attention, named=named) for prediction in predictions), out)
 
 
 def save(lines: Iterator[str], out: Path | None) -> None:
@@ -138,11 +141,11 @@ def predict_lines(run: "Run", lines: list[str], prefixes: list[str], how: dict[s
             bar.update(task, completed=min(start + CHUNK, len(lines)))
 
 
-def write(prediction: "Prediction", form: Format, attention: bool) -> str:
-    """One line for one input."""
+def write(prediction: "Prediction", form: Format, attention: bool, *, named: bool = False) -> str:
+    """One line for one input, after the name of the input if that is asked for."""
     if form is Format.text:
-        outputs = [prediction, *prediction.alternatives]
-        return "\t".join(" ".join(output.text.splitlines()) for output in outputs)
+        texts = [output.text for output in (prediction, *prediction.alternatives)]
+        return "\t".join(" ".join(text.splitlines()) for text in ([prediction.source] * named + texts))
     return json.dumps(describe(prediction, attention), ensure_ascii=False)
 
 

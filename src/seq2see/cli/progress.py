@@ -1,16 +1,24 @@
 """A live bar for the events of a training; plain lines where there is no terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
 
+# what is shown of each look: the first of these that is measured
+SHOWN = {
+    "exact_match": "exact match {:.1f}%",
+    "accuracy": "accuracy {:.1f}%",
+    "micro_f1": "F1 {:.1f}",
+    "bleu_4": "BLEU-4 {:.1f}",
+}
 SMOOTH = 0.95  # of the running means that the bar shows
 
 
-def show_progress(events: Iterable[Event], console: Console, *, total: int) -> Finished:
+def show_progress(events: Iterable[Event], console: Console, *, total: int, unit: str = "tokens") -> Finished:
     """Show events until the training is finished; the last one is returned."""
     bar = Progress(
         TextColumn("training"),
@@ -22,7 +30,7 @@ def show_progress(events: Iterable[Event], console: Console, *, total: int) -> F
         console=console,
         disable=not console.is_terminal,
     )
-    view = _View(bar, console, total)
+    view = _View(bar, console, total, unit)
     with bar:
         for event in events:
             view.show(event)
@@ -31,11 +39,24 @@ def show_progress(events: Iterable[Event], console: Console, *, total: int) -> F
     raise AssertionError("a training ends with Finished")
 
 
+@contextmanager
+def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]]:
+    """A bar for what is made ready before a training, which appears only if there is such work."""
+    columns = (TextColumn("looking at pictures"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("pictures", visible=False)
+
+        def tell(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, visible=True)
+
+        yield tell
+
+
 class _View:
     """Running means, and the line they make."""
 
-    def __init__(self, bar: Progress, console: Console, total: int) -> None:
-        self.bar, self.console, self.total = bar, console, total
+    def __init__(self, bar: Progress, console: Console, total: int, unit: str) -> None:
+        self.bar, self.console, self.total, self.unit = bar, console, total, unit
         self.task = bar.add_task("training", total=total, numbers="", eta="?")
         self.loss = self.speed = self.pace = 0.0
         self.seen = 0
@@ -59,15 +80,16 @@ class _View:
         self.speed = keep * self.speed + (1 - keep) * event.tokens / event.seconds
         self.pace = keep * self.pace + (1 - keep) * event.seconds
         left = int(self.pace * (self.total - event.update))
-        numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} tokens/s"
+        numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} {self.unit}/s"
         eta = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
         self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
 
     def _look(self, event: Evaluated) -> None:
-        name = next(name for name in ("exact_match", "accuracy") if name in event.metrics)
-        self.score = f"  {name.replace('_', ' ')} {event.metrics[name]:.1f}%"
+        name = next(name for name in SHOWN if name in event.metrics)
+        self.score = "  " + SHOWN[name].format(event.metrics[name])
         mark = " (best so far)" if event.best else ""
+        perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.console.print(
             f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
-            f"{self.score}{mark}  {self.speed:,.0f} tokens/s"
+            f"{perplexity}{self.score}{mark}  {self.speed:,.0f} {self.unit}/s"
         )

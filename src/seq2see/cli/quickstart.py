@@ -1,14 +1,36 @@
 """`seq2see quickstart`: data made on the spot, from nothing to a report."""
 
-from collections.abc import Callable
+import re
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2see.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from seq2see.data.dates import Pair
+
+
+class Task(StrEnum):
+    """What can be learned from nothing."""
+
+    dates = "dates"
+    shapes = "shapes"
+    copy = "copy"
+    repeat_copy = "repeat-copy"
+    recall = "recall"
+
+
+MADE = {
+    Task.dates: "dates as people write them, in many languages",
+    Task.shapes: "pictures of shapes beside each other, with captions",
+}
 SIZES = {"train": 60_000, "valid": 2_000, "test": 2_000}
 SCENES = {"train": 6_000, "valid": 500, "test": 500}
-QUICKSTART = {
+EXERCISE_SIZES = {"train": 50_000, "valid": 500, "test": 500, "longer": 200}
+DATES = {
     "preset": "bahdanau2015",
     "tokens": {"source": {"kind": "characters", "min_count": 5}},
     "model": {
@@ -17,57 +39,111 @@ QUICKSTART = {
     },
     "train": {"updates": 800, "watch": "exact_match"},
 }
-
-
-def make_dates(folder: Path) -> dict[str, Path]:
-    """Dates as people write them, each with its ISO form."""
-    from seq2see.core.files import write_atomic
-    from seq2see.data import dates
-
-    splits = dates.make_dates(train=SIZES["train"], valid=SIZES["valid"], test=SIZES["test"], seed=1)
-    files = {name: folder / f"{name}.tsv" for name in SIZES}
-    for name, file in files.items():
-        write_atomic(file, "".join(f"{written}\t{iso}\n" for written, iso in getattr(splits, name)))
-    return files
-
-
-def make_shapes(folder: Path) -> dict[str, Path]:
-    """Pictures of two shapes, with captions such as "a red circle left of a blue square"."""
-    from seq2see.data.shapes import write_shapes
-
-    return write_shapes(folder, train=SCENES["train"], valid=SCENES["valid"], test=SCENES["test"], seed=1)
-
-
-# what is made, and the configuration to train on it; without one the data is made and that is all
-TASKS: dict[str, tuple[Callable[[Path], dict[str, Path]], dict[str, Any] | None]] = {
-    "dates": (make_dates, QUICKSTART),
-    "shapes": (make_shapes, None),
+SHAPES: dict[str, Any] = {
+    "preset": "show-attend-tell2015",
+    "tokens": {"source": {"size": 96, "mirror": False}, "target": {"min_count": 1}},
+    "model": {
+        "encoder": {"backbone": "small", "layer": 2, "size": 128},
+        "decoder": {"embedding_size": 64, "size": 128, "output_dropout": 0.0},
+    },
+    "train": {"updates": 1500, "batch_tokens": 640, "learning_rate": 0.002, "evaluate_every": 150},
 }
+EXERCISE = {"preset": "ntm2014"}
 
 
 def quickstart(
-    task: Annotated[str, typer.Option(help=f"What to learn: {', '.join(TASKS)}.")] = "dates",
-    out: Annotated[Path, typer.Option(help="The run folder; the data is made beside it.")] = Path("runs/quickstart"),
+    task: Annotated[Task, typer.Option(help="What to learn.")] = Task.dates,
+    lengths: Annotated[
+        str | None, typer.Option(help="Of an exercise: symbols (recall: items) to learn from, such as 1..20.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; runs/quickstart if none is given.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, such as train.updates=500.")
+    ] = None,
 ) -> None:
-    """Make date pairs, train a Bahdanau model on them, score it and show what it looks at; or other data.
+    """Make date pairs, train a Bahdanau model on them, score it and show what it looks at.
+
+    \b
+    With --task shapes: pictures with captions, and Show, Attend and Tell.
+    With --task copy, repeat-copy or recall: an exercise for a memory, and a Neural Turing Machine, which is scored on
+    sequences of twice the length, too.
 
     \b
     Examples:
       seq2see quickstart --out runs/quickstart
-      seq2see quickstart --task shapes --out runs/shapes-model
+      seq2see quickstart --task shapes
+      seq2see quickstart --task copy --lengths 1..20
     """
-    from seq2see.core.errors import ConfigError
-
-    if task not in TASKS:
-        raise ConfigError(f"the task must be one of {', '.join(TASKS)}; got {task!r}.")
-    make, config = TASKS[task]
-    folder = out.absolute().parent / task
-    typer.echo(f"making {task} in {folder} ...", err=True)
-    data = {name: str(file) for name, file in make(folder).items()}
-    if config is None:
-        typer.echo(f"look at it: seq2see doctor {folder}", err=True)
-        return
+    span = read_span(lengths)
+    if task in MADE and span is not None:
+        raise ConfigError(f"{task} have no lengths to choose; leave out --lengths, or choose another --task.")
+    folder = out or Path("runs") / ("quickstart" if task is Task.dates else f"quickstart-{task}")
+    place = folder.absolute().parent / place_data(task)
+    typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
+    files = make_files(task, span, place)
     from seq2see.cli.training import run_training
     from seq2see.config.load import load_config
 
-    run_training(load_config(base={"data": data, **config}), out, near=out, examples=3)
+    data = {name: str(file) for name, file in files.items() if name != "longer"}
+    base: dict[str, Any] = {"data": data, **{Task.dates: DATES, Task.shapes: SHAPES}.get(task, EXERCISE)}
+    run_training(load_config(base=base, settings=settings or []), folder, near=folder, examples=3)
+    if "longer" in files:
+        show_longer(folder, files)
+
+
+def read_span(lengths: str | None) -> tuple[int, int] | None:
+    """`1..20` as two numbers."""
+    found = re.fullmatch(r"(\d{1,4})\.\.(\d{1,4})", lengths or "")
+    if lengths is not None and found is None:
+        raise ConfigError(f"--lengths must be two numbers such as 1..20; got {lengths}.")
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def place_data(task: Task) -> Path:
+    """Where the data of a task is kept, beside the run folder."""
+    return Path(task) if task in MADE else Path("exercises") / task
+
+
+def make_files(task: Task, span: tuple[int, int] | None, folder: Path) -> dict[str, Path]:
+    """Write the data of a task; a file for each split."""
+    if task is Task.shapes:
+        from seq2see.data.shapes import write_shapes
+
+        return write_shapes(folder, train=SCENES["train"], valid=SCENES["valid"], test=SCENES["test"], seed=1)
+    return write_splits(make_splits(task, span), folder)
+
+
+def make_splits(task: Task, span: tuple[int, int] | None) -> "dict[str, list[Pair]]":
+    """The pairs of every split."""
+    if task is Task.dates:
+        from seq2see.data.dates import make_dates
+
+        dates = make_dates(train=SIZES["train"], valid=SIZES["valid"], test=SIZES["test"], seed=1)
+        return {name: getattr(dates, name) for name in SIZES}
+    from seq2see.data.exercises import make_exercises
+
+    return make_exercises(task, lengths=span, seed=1, **EXERCISE_SIZES)
+
+
+def write_splits(splits: "dict[str, list[Pair]]", folder: Path) -> dict[str, Path]:
+    """A file of two columns for each split."""
+    from seq2see.core.files import write_atomic
+
+    files = {name: folder / f"{name}.tsv" for name in splits}
+    for name, pairs in splits.items():
+        write_atomic(files[name], "".join(f"{source}\t{target}\n" for source, target in pairs))
+    return files
+
+
+def show_longer(out: Path, files: dict[str, Path]) -> None:
+    """Say how many symbols are wrong at the lengths of training, and at twice the greatest."""
+    import seq2see
+    from seq2see.cli.training import console
+    from seq2see.data.pairs import Origin
+    from seq2see.data.readers import read_pairs
+    from seq2see.review import count_wrong_words
+
+    run = seq2see.load(out)
+    for name, what in (("test", "the lengths it learned from"), ("longer", "twice the greatest of them")):
+        pairs, _ = read_pairs(Origin(files[name]))
+        console.print(f"wrong symbols at {what}: {count_wrong_words(run, pairs).value:.2f} %")

@@ -13,7 +13,7 @@ from rich.text import Text
 
 import seq2see
 from seq2see.cli.data import show_findings
-from seq2see.cli.progress import show_progress
+from seq2see.cli.progress import show_progress, showing_preparation
 from seq2see.config.decide import decide
 from seq2see.config.load import Loaded, load_config, parse_setting, read_preset
 from seq2see.config.origins import origins
@@ -21,6 +21,7 @@ from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
 from seq2see.core.registry import shorten
+from seq2see.data.album import is_picture
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
@@ -99,7 +100,8 @@ def run_training(
         raise DataError(finding.message + ".")
     with loaded.naming_places():
         again = holds_run(folder, config)
-        job = prepare_job(config, folder, diagnosis, near=[near])
+        with showing_preparation(console) as progress:
+            job = prepare_job(config, folder, diagnosis, near=[near], progress=progress)
     if not (again and folder.has_task):
         heading = (
             f"written by seq2see {seq2see.__version__}; to change it, edit a copy: seq2see train COPY.yaml --out DIR"
@@ -147,7 +149,9 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
 def train_visibly(job: Job) -> Finished:
     """Train under a live bar; Ctrl-C saves first."""
     with stopping_gently() as asked:
-        return show_progress(job.fit.run(stop=lambda: bool(asked)), console, total=job.fit.config.train.updates)
+        fit = job.fit
+        events = fit.run(stop=lambda: bool(asked))
+        return show_progress(events, console, total=fit.config.train.updates, unit=fit.task.unit)
 
 
 @contextmanager
@@ -174,8 +178,7 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        predictions = shared.predict(list(pairs.source))
-    result = review(run, pairs, name=name, predictions=predictions)
+        result = review(shared, pairs, name=name)
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)
@@ -189,7 +192,8 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
         console.print(f"how far its probabilities can be trusted: {reliability}")
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, run_folder = shlex.quote(shown), shlex.quote(str(out))
-    console.print(f"try it:   echo {source} | seq2see predict {run_folder}")
+    given = is_picture(shown)
+    console.print(f"try it:   {'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}")
     if pictures:
         console.print(f"look:     seq2see inspect {run_folder} {source}")
 

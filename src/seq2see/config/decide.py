@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Pairs
-from seq2see.data.pictures import measure_picture
 
 TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
 SMALL_PICTURES, LARGE_PICTURES = "small-cnn", "frozen-cnn"
@@ -88,8 +88,9 @@ def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
 def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, asked: bool) -> Decision:
     """Choose for these texts what a preset leaves open.
 
-    A preset for sentences keeps all it says when it meets sentences, one for short fields its size when it was asked
-    for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from the texts.
+    A preset for words keeps all it says; one for sentences when it meets sentences, and one for short fields its size
+    when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from
+    the texts.
     """
     written, _ = read_preset(preset)
     pairs = len(source)
@@ -97,6 +98,8 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     sentences, made_for_sentences = longest > SHORT, _is_for_sentences(written)
     base: dict[str, Any] = {"preset": preset}
     remarks = {}
+    if all(_name(spec) == "words" for spec in written["tokens"].values()):
+        return Decision(base, {"preset": f"all as in preset {preset}, which is made for words"})
     if sentences and made_for_sentences:
         return Decision(base, {"preset": f"all as in preset {preset}, which is made for sentences"})
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
@@ -119,10 +122,12 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
 
 
 def _is_for_sentences(written: Mapping[str, Any]) -> bool:
-    specs = written["tokens"].values()
-    return not all(
-        spec == "characters" or (isinstance(spec, Mapping) and spec["kind"] == "characters") for spec in specs
-    )
+    return not all(_name(spec) == "characters" for spec in written["tokens"].values())
+
+
+def _name(spec: Any) -> Any:
+    """The kind of a part, whichever way it is written."""
+    return spec["kind"] if isinstance(spec, Mapping) else spec
 
 
 def _fit(half: Mapping[str, Any], size: int, more: Mapping[str, Any]) -> dict[str, Any]:

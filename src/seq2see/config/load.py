@@ -15,6 +15,7 @@ from seq2see.config.schema import BRANCHES, Config, ParallelFiles, Section
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
 
+WORDS = (("embeddings", "train"),)  # where a path may stand, but this says what to do instead
 Layer = tuple[dict[str, Any], dict[KeyPath, str]]  # a tree, and where each of its keys was written
 
 
@@ -89,11 +90,20 @@ def read_preset(name: str) -> Layer:
     return parse_yaml(preset_text(name), f"preset {name}")
 
 
-def preset_names(*, task: str | None = None) -> list[str]:
-    """The presets we ship, all or those of one task."""
+def preset_names(*, task: str | None = None, pictures: bool | None = None) -> list[str]:
+    """The presets we ship, all or those of one task; only those that read pictures, or only others."""
     folder = resources.files("seq2see.presets")
     names = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    return [name for name in names if task is None or read_preset(name)[0].get("task", "transduction") == task]
+    if task is None and pictures is None:
+        return names
+    trees = {name: parse_yaml(preset_text(name), name)[0] for name in names}
+    chosen = [name for name in names if task is None or trees[name].get("task", "transduction") == task]
+    return [name for name in chosen if pictures is None or _reads_pictures(trees[name]) == pictures]
+
+
+def _reads_pictures(tree: Mapping[str, Any]) -> bool:
+    source = tree["tokens"].get("source")
+    return isinstance(source, Mapping) and source["kind"] == "pictures"
 
 
 def preset_text(name: str) -> str:
@@ -151,9 +161,10 @@ def _sections(section: type[BaseModel]) -> dict[str, type[Section]]:
 def _anchor(layer: Layer, folder: Path) -> Layer:
     """Paths of data and of other runs become absolute."""
     tree, written = layer
-    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder"))):
+    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder", "embeddings"))):
         if isinstance(tree.get(section), Mapping):
-            paths = {key: _absolute(value, folder) for key, value in tree[section].items() if key in keys}
+            named = {key: value for key, value in tree[section].items() if key in keys}
+            paths = {key: _absolute(value, folder) for key, value in named.items() if (key, value) not in WORDS}
             tree = {**tree, section: {**tree[section], **paths}}
     return tree, written
 

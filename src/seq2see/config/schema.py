@@ -121,6 +121,9 @@ class Init(Section):
     encoder: str | None = Field(default=None, description="a run folder to take encoder and source tokenizer from")
     decoder: str | None = Field(default=None, description="a run folder to take decoder and target tokenizer from")
     freeze: Literal["encoder", "decoder"] | None = Field(default=None, description="the part that stays as taken")
+    embeddings: str | None = Field(
+        default=None, description="word vectors for the source: a word2vec or GloVe text file, or train to learn them"
+    )
 
     @model_validator(mode="after")
     def _taken(self) -> "Init":

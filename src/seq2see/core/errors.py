@@ -6,7 +6,7 @@ Seq2SeeError
 ├── TokenError         text that cannot be turned into tokens or back
 ├── CheckpointError    a run folder: missing, damaged, or of another run
 ├── SearchError        decoding options that make no sense
-└── AttentionError     attention that a model does not have
+└── AttentionError     attention that a model does not have, or that tensors do not fit
 """
 
 from pathlib import Path
@@ -45,4 +45,4 @@ class SearchError(Seq2SeeError):
 
 
 class AttentionError(Seq2SeeError):
-    """Attention, or one map of it, that a model does not have."""
+    """Attention, or one map of it, that a model does not have or that cannot be computed."""

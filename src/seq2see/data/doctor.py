@@ -51,12 +51,18 @@ def examine(origins: Mapping[str, Origin]) -> Diagnosis:
     return Diagnosis(splits, findings)
 
 
-def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
-    """The pairs of one split, and what is odd about them alone."""
+def read_usable(origin: Origin) -> tuple[Pairs, list[Finding]]:
+    """The pairs of one split, without pictures that nobody can open, and what was found on the way."""
     pairs, findings = read_pairs(origin)
     if guess_kind(pairs) == "pictures":
         pairs, broken = drop_unreadable(pairs, origin)
         findings += broken
+    return pairs, findings
+
+
+def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
+    """The pairs of one split, and what is odd about them alone."""
+    pairs, findings = read_usable(origin)
     odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
     return pairs, findings + _find_duplicates(pairs, origin) + odd
 

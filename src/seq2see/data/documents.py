@@ -82,8 +82,8 @@ class DocumentSources:
             return []
         share = self.cut.words / self.cut.total
         return [
-            f"{self.cut.documents:,} documents are longer than tokens.source.max_sentences permits and are cut there; "
-            f"{share:.1%} of all words are not read"
+            f"the end of {self.cut.documents:,} of {len(self):,} documents is not read, because they have more "
+            f"sentences than tokens.source.max_sentences permits; that is {share:.1%} of all words"
         ]
 
 

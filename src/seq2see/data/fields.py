@@ -1,5 +1,7 @@
 """The fields and columns people give their data, by the names they use for them."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,8 +9,19 @@ from typing import Any
 from seq2see.data.album import ENDINGS
 from seq2see.data.lines import Reading
 
-SOURCE_NAMES = ("source", "src", "input", "text", "question", "en", "from", "x", "written", "word")
-TARGET_NAMES = ("target", "tgt", "output", "label", "answer", "to", "y", "reference", "trg", "iso", "pronunciation")
+LANGUAGES = (
+    *("en", "de", "fr", "es", "it", "nl", "pt", "ru", "zh", "ja", "ko", "ar", "fa", "hi", "tr", "pl", "cs", "sv", "uk"),
+    *("english", "german", "french", "spanish", "italian", "dutch", "portuguese", "russian", "chinese", "japanese"),
+)
+# in the order of preference, where a header has several of them
+SOURCE_NAMES = (
+    *("source", "src", "input", "text", "document", "review", "sentence", "question", "written", "word", "raw", "from"),
+    *("content", "body", "comment", "message", "tweet", "article", "abstract", "utterance", "phrase", "spelling", "x"),
+)
+TARGET_NAMES = (
+    *("target", "tgt", "trg", "output", "label", "labels", "answer", "reference", "iso", "pronunciation"),
+    *("translation", "sentiment", "class", "category", "topic", "intent", "genre", "to", "rating", "stars", "tag", "y"),
+)
 PICTURE_NAMES = ("image", "picture", "photo", "img", "image_name", "image_path")
 FILE_NAMES = ("file", "filename", "file_name", "path")  # of a picture, if the first one looks like one
 CAPTION_NAMES = ("captions", "caption", "sentences", "sentence", "description", "comment", "text")
@@ -27,6 +40,28 @@ def find_picture_fields(record: Mapping[str, Any], reading: Reading) -> tuple[st
         return None
     reading.pictures = True
     return source, target
+
+
+def find_text_columns(header: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[int, int] | None:
+    """The columns of source and target by their usual names, by two languages, or because the rest has labels."""
+    names = [name.lower() for name in header]
+    source, target = (_find_first(names, known) for known in (SOURCE_NAMES, TARGET_NAMES))
+    if source is not None and target is not None:
+        return source, target
+    if len(names) == 2 and (all(name in LANGUAGES for name in names) or _heads_labels(header, below)):
+        return 0, 1
+    return None
+
+
+def _find_first(names: Sequence[str], known: Sequence[str]) -> int | None:
+    return next((names.index(name) for name in known if names.count(name) == 1), None)
+
+
+def _heads_labels(header: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether a row of two names stands above few labels that all come again, and is none of them."""
+    labels = Counter(row[1].strip() for row in below if len(row) > 1)
+    again = len(labels) >= 2 and min(labels.values()) >= 2 and 4 * len(labels) <= labels.total()
+    return again and header[1] not in labels and all(re.fullmatch(r"\w+([ _-]\w+)?", name) for name in header)
 
 
 def names_pictures(header: Sequence[str]) -> bool:

@@ -11,10 +11,12 @@ from PIL import Image, UnidentifiedImageError
 from seq2see.core.errors import DataError
 from seq2see.data.album import list_some
 from seq2see.data.idx import read_source, split_place
+from seq2see.data.image import list_formats, read_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
 
 OPENED = 20_000  # pictures at most, from all over; each takes a fifth of a millisecond
+ENDING = 64  # bytes; some cameras write a little behind the end of a picture
 OFTEN = 5  # a word seen less often will hardly be learned
 
 
@@ -76,13 +78,25 @@ def _explain_failure(source: str) -> str | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata
-            with Image.open(source) as picture:
+            with Image.open(source, formats=list_formats()) as picture:
+                kind = picture.format
                 picture.verify()
+        if kind in ("JPEG", "MPO") and not _is_ended(source):
+            read_picture(source, least=8)  # which may be whole with something behind it
     except UnidentifiedImageError:
         return "empty" if not os.path.getsize(source) else "not a picture"
+    except DataError as error:
+        return str(error).removeprefix(f"{source}: ").partition(";")[0]
     except Exception as error:  # decoders raise whatever comes, SyntaxError among it
         return str(error).splitlines()[0] if str(error) else type(error).__name__
     return None
+
+
+def _is_ended(source: str) -> bool:
+    """Whether a JPEG has its end mark, which Pillow looks for only when it decodes."""
+    with open(source, "rb") as file:
+        file.seek(-min(ENDING, os.path.getsize(source)), os.SEEK_END)
+        return b"\xff\xd9" in file.read()
 
 
 def _measure(source: str) -> int:

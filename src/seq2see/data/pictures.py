@@ -1,11 +1,8 @@
-"""Pictures: from files as people have them to pixels, and all pictures of a split made ready for an encoder."""
+"""Pictures as sources: all pictures of a split made ready for an encoder, as pixels or as features."""
 
 import json
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,79 +10,17 @@ import numpy as np
 import torch
 from annotated_types import Ge, Le
 from jaxtyping import Bool, Int64, Shaped, UInt8
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from torch import Tensor
 
 from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
 from seq2see.data.features import Features, Progress
-from seq2see.data.idx import read_idx_picture, read_source, split_place
+from seq2see.data.image import read_picture
 
-FORMATS = ("JPEG", "MPO", "PNG", "GIF", "WEBP", "BMP", "TIFF", "PPM")  # none that runs another program, as EPS does
-LARGEST = 90_000_000  # pixels that are decoded at once; a file that asks for more is a mistake or an attack
 ROOM = 1 << 30  # bytes of pixels that are kept in memory
-ORIENTATION = 0x0112  # the EXIF tag that says how the camera was held
-TURNS = dict(
-    zip(
-        range(2, 9),
-        (
-            Image.Transpose.FLIP_LEFT_RIGHT,
-            Image.Transpose.ROTATE_180,
-            Image.Transpose.FLIP_TOP_BOTTOM,
-            Image.Transpose.TRANSPOSE,
-            Image.Transpose.ROTATE_270,
-            Image.Transpose.TRANSVERSE,
-            Image.Transpose.ROTATE_90,
-        ),
-        strict=True,
-    )
-)
 
 Side = Annotated[int, Ge(8), Le(2048)]
-
-
-def read_picture(file: Path | str, *, least: int = 0) -> Image.Image:
-    """The picture in a file: upright, RGB, transparent parts white, of an animation the first frame.
-
-    A large JPEG is decoded smaller, if its sides are needed no longer than `least`.
-    """
-    return open_picture(read_source(str(file)), name=file, least=least)
-
-
-def measure_picture(file: str) -> tuple[int, int]:
-    """Width and height, without decoding more than is needed to know them; (0, 0) if the file is no picture."""
-    place = split_place(file)
-    if place is not None:
-        height, width = read_idx_picture(*place).shape
-        return width, height
-    try:
-        with Image.open(file) as picture:
-            return picture.size
-    except Exception:  # what is wrong with it is told where it is needed
-        return 0, 0
-
-
-def open_picture(data: bytes, *, name: Path | str, least: int = 0) -> Image.Image:
-    """The same from the bytes of a file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd metadata: what matters is raised
-            return _decode(data, least)
-    except Image.DecompressionBombError:
-        raise DataError(
-            f"a picture must have at most {LARGEST // 10**6} million pixels; got more; make it smaller, or leave it "
-            "out.",
-            file=name,
-        ) from None
-    except UnidentifiedImageError:
-        raise DataError(
-            "a picture must be a JPEG, PNG, GIF, WebP, BMP, TIFF or PPM file; got something else; convert it or leave "
-            "it out.",
-            file=name,
-        ) from None
-    except Exception as error:  # whatever a decoder raises at a damaged file
-        reason = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise DataError(f"the picture is damaged: {reason}; copy it again or leave it out.", file=name) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,18 +78,10 @@ class Pictures:
                 progress(number, len(files))
         return broken
 
-    def prepare(
-        self,
-        sources: Sequence[str],
-        *,
-        cache: Path | None = None,
-        encoder: Any = None,
-        training: bool = False,
-        progress: Progress | None = None,
-    ) -> "PictureSources":
+    def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: Any = None) -> "PictureSources":
         """All pictures of a split: pixels, or what a frozen encoder sees in them, if there is a cache to keep that in.
 
-        In training the mirror images are made ready as well.
+        Nothing is read before it is gathered; `fill` does the long part of it at once.
         """
         files = tuple(dict.fromkeys(sources))  # a picture with five captions is five sources
         numbers = {file: number for number, file in enumerate(files)}
@@ -163,7 +90,6 @@ class Pictures:
         if cache is None or key is None:
             return PictureSources(files, places, Pixels(self), mirror=self.mirror)
         features = Features(cache, encoder, self.read, key=f"{key} {self.size}")
-        features.fill(files, mirror=training and self.mirror, progress=progress)
         return PictureSources(files, places, features, mirror=self.mirror)
 
 
@@ -209,50 +135,15 @@ class PictureSources:
         batch = np.stack([self.look(file, mirrored) for file, mirrored in chosen])
         return torch.from_numpy(batch), torch.ones(len(rows), 1, dtype=torch.bool)
 
+    def fill(self, *, training: bool = False, progress: Progress | None = None) -> None:
+        """Make all features that are not in the cache yet, for training those of the mirror images too."""
+        if isinstance(self.look, Features):
+            self.look.fill(self.files, mirror=training and self.mirror, progress=progress)
+
     def vary(self, *, seed: int, epoch: int) -> "PictureSources":
         """The same pictures as one epoch of training sees them: half of them, by chance, as in a mirror."""
         if not self.mirror:
             return self
-        if isinstance(self.look, Features):
-            self.look.fill(self.files, mirror=True)  # what was not made before
+        self.fill(training=True)
         chance = np.random.default_rng([seed, epoch, 1])  # 1: another stream than that of the order of batches
         return replace(self, mirrored=chance.random(len(self)) < 0.5)
-
-
-def _decode(data: bytes, least: int) -> Image.Image:
-    Image.init()
-    image: Image.Image = Image.open(BytesIO(data), formats=[name for name in FORMATS if name in Image.OPEN])
-    if least:
-        image.draft(None, (least, least))
-    if image.width * image.height > LARGEST:
-        raise Image.DecompressionBombError
-    image.load()
-    return _flatten(_turn(image))
-
-
-def _turn(image: Image.Image) -> Image.Image:
-    """Upright, however the camera was held; a picture whose metadata cannot be read stays as it is."""
-    turn = None
-    with suppress(Exception):
-        turn = TURNS.get(image.getexif().get(ORIENTATION, 1))
-    return image if turn is None else image.transpose(turn)
-
-
-def _flatten(image: Image.Image) -> Image.Image:
-    """Any mode as RGB, on white where it is transparent."""
-    if image.mode == "F" or image.mode.startswith("I"):
-        image = _narrow(image)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image.convert("RGB")
-
-
-def _narrow(image: Image.Image) -> Image.Image:
-    """Grey values of 16 bits, or fractions, as 8 bits; Pillow would cut off all above 255."""
-    values = np.nan_to_num(np.asarray(image).astype(np.float64))
-    if image.mode != "F":
-        values = values / 257
-    elif values.max() <= 1:
-        values = values * 255
-    return Image.fromarray(values.round().clip(0, 255).astype(np.uint8))

@@ -15,9 +15,8 @@ from seq2see.data.album import find_pictures
 from seq2see.data.coco import read_coco
 from seq2see.data.fields import (
     PICTURE_NAMES,
-    SOURCE_NAMES,
-    TARGET_NAMES,
     find_picture_fields,
+    find_text_columns,
     list_names,
     names_pictures,
     note_fields,
@@ -171,14 +170,14 @@ def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, 
         return left, right
     below = dict(zip(header, table[1][1], strict=False)) if len(table) > 1 else {}
     fields = find_picture_fields(below, reading)
-    source = [place for place, cell in enumerate(header) if cell.lower() in SOURCE_NAMES]
-    target = [place for place, cell in enumerate(header) if cell.lower() in TARGET_NAMES]
-    if fields is not None:
-        source, target = [header.index(fields[0])], [header.index(fields[1])]
-    if len(source) != 1 or len(target) != 1:
-        return None
-    note_fields((header[source[0]], header[target[0]]), origin.file, number, reading)
-    return source[0], target[0]
+    found = (
+        find_text_columns(header, [row for _, row in table[1:]])
+        if fields is None
+        else (header.index(fields[0]), header.index(fields[1]))
+    )
+    if found is not None:
+        note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
+    return found
 
 
 def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
@@ -246,10 +245,10 @@ def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Readi
     pictures = find_picture_fields(record, reading)
     if pictures is not None:
         return pictures
-    source = [name for name in record if name.lower() in SOURCE_NAMES]
-    target = [name for name in record if name.lower() in TARGET_NAMES]
-    if len(source) == 1 and len(target) == 1:
-        return source[0], target[0]
+    names = list(record)
+    found = find_text_columns(names, [])
+    if found is not None:
+        return names[found[0]], names[found[1]]
     texts = [name for name, value in record.items() if isinstance(value, str)]
     if len(texts) == 2:
         note_fields((texts[0], texts[1]), file, number, reading)

@@ -1,7 +1,7 @@
 """Sources of any kind: what an encoder is called with, and how it is made from what people bring."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -34,6 +34,13 @@ class Cutter(Protocol):
     def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: Any = None) -> Sources: ...
     def is_blank(self, source: str) -> bool: ...
     def to_json(self) -> str: ...
+
+
+def make_ready(sources: Sources, *, training: bool, progress: Callable[[int, int], None] | None = None) -> None:
+    """Do at once what would take long later, if the sources have such work; `progress` hears how much is done."""
+    fill = getattr(sources, "fill", None)
+    if fill is not None:
+        fill(training=training, progress=progress)
 
 
 def vary(sources: Sources, *, seed: int, epoch: int) -> Sources:

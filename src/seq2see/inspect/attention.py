@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last
-Side = Literal["source", "target", "inputs"]
+# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last;
+# "rows" are those of a machine's memory, which stand for no token
+Side = Literal["source", "target", "inputs", "rows"]
 Picture = UInt8[np.ndarray, "y x 3"]
 Grid = tuple[int, int]  # rows and columns of the cells of a picture
 
@@ -48,6 +49,7 @@ class AttentionTrace:
     maps: tuple[AttentionMap, ...]
     grid: Grid | None = None  # of a source that is a picture; its tokens are its cells, row by row
     picture: Picture | None = None  # as the model saw it
+    rows: tuple[Token, ...] = ()  # of a machine's memory, those that maps show
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
@@ -61,7 +63,7 @@ class AttentionTrace:
         """The tokens of one side of a map."""
         if side == "inputs":
             return (Token(MARKS[START], 0, 0), *self.target_tokens[:-1])
-        return self.source_tokens if side == "source" else self.target_tokens
+        return {"source": self.source_tokens, "target": self.target_tokens, "rows": self.rows}[side]
 
     def to_dict(self) -> dict[str, Any]:
         """The payload of every view and of the JSON file; weights keep full float32 precision."""
@@ -71,6 +73,7 @@ class AttentionTrace:
             "source_tokens": [asdict(token) for token in self.source_tokens],
             "target_tokens": [asdict(token) for token in self.target_tokens],
             "maps": [{**vars(m), "weights": m.weights.tolist()} for m in self.maps],
+            "rows": [asdict(token) for token in self.rows],
             **self._picture_to_dict(),
         }
 

@@ -3,17 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from seq2see.core.errors import AttentionError
+from seq2see.core.memory import Memory
 from seq2see.core.token import Token
 from seq2see.core.trace import Trace, tracing
 from seq2see.data.documents import DocumentCutter
 from seq2see.data.tokenise import START, Tokenizer
-from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture
+from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture, Side
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
+
+ROW = "row\N{NARROW NO-BREAK SPACE}{}"  # a plain space would be drawn as a mark
+USED = 0.1  # of an even share of the attention; a row of a machine's memory that never got it is left out
 
 
 @torch.inference_mode()
@@ -25,19 +30,23 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         memory = model.encoder(*given)
         logits = model.decoder(torch.tensor([[START, *ids[:-1]]]), memory)
     tokens = name_positions(task, source, memory.grid)
-    maps = [_read_map(trace, name) for name in trace.names]
+    maps = [_read_map(trace, name, memory) for name in trace.names]
     # an encoder that reads nothing leaves a memory that stands for no token
     shown = [each for each in maps if each.keys != "source" or each.weights.shape[2] == len(tokens)]
+    # nor do the words inside a sentence stand for the sentences
+    shown = [each for each in shown if each.queries != "source" or each.weights.shape[1] == len(tokens)]
     if not shown:
         raise AttentionError("this model has no attention to show: its memory does not stand for tokens of the source.")
     sure = logits[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
     target = task.target.tokens(ids)
+    used = _find_used(shown)
     return AttentionTrace(
         source=source,
         target=task.target.decode(ids),
         source_tokens=tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),
-        maps=tuple(shown),
+        maps=tuple(replace(m, weights=m.weights[:, :, used]) if m.keys == "rows" else m for m in shown),
+        rows=tuple(Token(ROW.format(row), 0, 0) for row in used),
         grid=memory.grid,
         picture=show_pixels(given[0]) if memory.grid else None,
     )
@@ -65,9 +74,16 @@ def name_cells(grid: Grid) -> tuple[Token, ...]:
     return tuple(Token(f"row {y}, column {x}", 0, 0) for y in range(1, rows + 1) for x in range(1, columns + 1))
 
 
-def _read_map(trace: Trace, name: str) -> AttentionMap:
+def _read_map(trace: Trace, name: str, memory: Memory) -> AttentionMap:
     """One map with what stands on its sides: an encoder looks at its source, and who looks back at what it has read."""
     weights = trace.weights(name)[0].float().numpy()
+    there: Side = "source" if memory.focus is None else "rows"
     if name.startswith("encoder."):
-        return AttentionMap(name, weights, queries="source", keys="source")
-    return AttentionMap(name, weights, keys="inputs" if trace.is_causal(name) else "source")
+        return AttentionMap(name, weights, queries="source", keys=there)
+    return AttentionMap(name, weights, keys="inputs" if trace.is_causal(name) else there)
+
+
+def _find_used(maps: Sequence[AttentionMap]) -> list[int]:
+    """The rows of a memory worth showing: those that at some step got a tenth of an even share, or more."""
+    weights = [each.weights.max(axis=(0, 1)) for each in maps if each.keys == "rows"]
+    return np.flatnonzero(np.max(weights, axis=0) * len(weights[0]) >= USED).tolist() if weights else []

@@ -68,8 +68,8 @@ def _look(
         memory = model.encoder(*sources)
         model.decoder.features(inputs, memory)
     seen = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
-    # an encoder that reads nothing leaves a memory that stands for no token
-    positions = memory.mask.shape[1] if memory.grid else sources[0].shape[1]
+    # an encoder that reads nothing leaves a memory that stands for no token, and so do the rows of a machine
+    positions = memory.mask.shape[1] if memory.grid else sources[0].shape[1] if memory.focus is None else 0
     maps = {name: weights for name, weights in seen.items() if weights.shape[3] == positions}
     if not maps:
         raise AttentionError("this model has no attention from target to source to show.")

@@ -51,7 +51,7 @@ def render_terminal(
 def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads: bool) -> Text:
     """For each word a small grid of the picture's cells, as bright as their share of the largest weight."""
     tiles = [_render_tile(title, weights) for title, weights in list_frames(trace, name=name, heads=heads)]
-    across = max(1, width // (tiles[0][0].cell_len + 2))
+    across = max(1, width // (max(tile[0].cell_len for tile in tiles) + 2))
     lines: list[Text] = []
     for start in range(0, len(tiles), across):
         lines += [Text("  ").join(row) for row in zip(*tiles[start : start + across], strict=True)]
@@ -63,7 +63,9 @@ def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads:
 def _render_tile(title: str, weights: Weights) -> list[Text]:
     largest = float(weights.max()) or 1.0
     rows = [render_cells(row) for row in (weights / largest).tolist()]
-    return [Text(_fit(" ".join(title.split()), rows[0].cell_len), style="bold"), *rows]
+    label = " ".join(title.split())
+    width = max(rows[0].cell_len, min(cell_len(label), LABEL))
+    return [Text(_fit(label, width), style="bold"), *(row + " " * (width - row.cell_len) for row in rows)]
 
 
 def render_panel(panel: Panel, *, width: int) -> list[Text]:

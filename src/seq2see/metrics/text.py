@@ -72,6 +72,16 @@ def character_error_rate(outputs: Sequence[str], references: Sequence[str]) -> M
     return Metric("cer", 100 * edits / length, signature, higher_is_better=False)
 
 
+def word_error_rate(outputs: Sequence[str], references: Sequence[str]) -> Metric:
+    """Edits (insert, delete, replace) over the words of all references; a word is what stands between spaces."""
+    outputs, references = compose_texts(outputs, references)
+    words = [(output.split(), reference.split()) for output, reference in zip(outputs, references, strict=True)]
+    edits = sum(Levenshtein.distance(output, reference) for output, reference in words)
+    length = max(sum(len(reference) for _, reference in words), 1)
+    signature = f"wer|n:{len(references)}|unit:word|form:nfc|rapidfuzz:{version('rapidfuzz')}"
+    return Metric("wer", 100 * edits / length, signature, higher_is_better=False)
+
+
 def bleu(outputs: Sequence[str], references: Sequence[str], *, tokenizer: str = DEFAULT_TOKENIZER) -> Metric:
     """BLEU of the corpus, by sacrebleu, which cuts the texts with a tokenizer of its own."""
     return _corpus_score("bleu", make_bleu(tokenizer), outputs, references)

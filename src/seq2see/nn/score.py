@@ -66,22 +66,31 @@ class General(Score):
     """Luong et al. 2015, eq. 8: q . W k
 
     project: which side meets W: the keys, once for a memory; or each query, which is less where keys are many.
+    scaled: divide by the root of the width, so that attention begins even and becomes as sharp as it has reason to.
     """
 
-    def __init__(self, *, query_size: int, key_size: int, project: Literal["keys", "query"] = "keys") -> None:
+    def __init__(
+        self,
+        *,
+        query_size: int,
+        key_size: int,
+        project: Literal["keys", "query"] = "keys",
+        scaled: bool = False,
+    ) -> None:
         super().__init__()
         self.early = project == "keys"
         sizes = (key_size, query_size) if self.early else (query_size, key_size)
+        self.scale = sizes[1] ** -0.5 if scaled else 1.0
         self.project = nn.Linear(*sizes, bias=False)
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s d"]:
         return self.project(keys) if self.early else keys
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return (query if self.early else self.project(query)) @ keys.transpose(-1, -2)
+        return (query if self.early else self.project(query)) @ keys.transpose(-1, -2) * self.scale
 
     def fused_scale(self, size: int) -> float | None:
-        return 1.0 if self.early else None  # once the keys are prepared, the rest is a dot product
+        return self.scale if self.early else None  # once the keys are prepared, the rest is a dot product
 
 
 class Additive(Score):

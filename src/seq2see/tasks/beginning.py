@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError, Seq2SeeError
+from seq2see.core.memory import Memory
 from seq2see.core.trace import Trace, source_names, tracing
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.ensemble import average
@@ -34,8 +35,10 @@ class Covered:
     paid: Float[Tensor, "n s"]  # 1 where the source is padded: nothing is left to see there
 
 
-def cover(beginning: Beginning, model: Seq2Seq, mask: Bool[Tensor, "b s"]) -> Beginning:
+def cover(beginning: Beginning, model: Seq2Seq, memory: Memory) -> Beginning:
     """The same beginning with a step that adds up the attention of `model`."""
+    if memory.focus is not None:
+        raise SearchError("leave out coverage_penalty: this model reads a memory whose rows stand for no source token.")
 
     def step(tokens: Tensor, state: Covered, fixed: Any) -> tuple[Tensor, Covered]:
         try:
@@ -45,7 +48,7 @@ def cover(beginning: Beginning, model: Seq2Seq, mask: Bool[Tensor, "b s"]) -> Be
             raise SearchError(f"leave out coverage_penalty: {error}") from None
         return logits, Covered(inner, state.paid + look_up(trace, state.paid.shape))
 
-    state = Covered(beginning.state, torch.where(mask, 0.0, 1.0))
+    state = Covered(beginning.state, torch.where(memory.mask, 0.0, 1.0))
     return replace(beginning, step=step, state=state, coverage=lambda state: state.paid)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,6 +33,8 @@ LIKELY = 0.5  # where a source may have several labels, those that are at least 
 @dataclass(frozen=True)
 class Classification:
     """The task with what it learned of sources and labels."""
+
+    unit: ClassVar[str] = "sources"  # what its losses are sums over
 
     source: Cutter
     target: LabelSet

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -43,6 +43,8 @@ class Output:
 @runtime_checkable
 class Task(Protocol):
     """What training, prediction and review know of a task."""
+
+    unit: ClassVar[str]  # what losses are sums over: tokens or sources
 
     @property
     def source(self) -> Cutter: ...

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -12,8 +12,9 @@ from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
-from seq2see.data.batch import Batch, group_by_length
+from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
+from seq2see.data.sequences import pack
 from seq2see.data.sources import Cutter
 from seq2see.data.store import Store
 from seq2see.data.tokenise import Tokenizer
@@ -36,6 +37,8 @@ PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at
 @dataclass(frozen=True)
 class Transduction:
     """The task with its learned tokenizers."""
+
+    unit: ClassVar[str] = "tokens"  # what its losses are sums over
 
     source: Cutter
     target: Tokenizer
@@ -87,6 +90,21 @@ class Transduction:
             total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
+
+    @torch.inference_mode()
+    def likelihood(self, model: Seq2Seq, store: Store, *, budget: int) -> tuple[float, int]:
+        """The negative log-likelihood of all targets of a store, and how many tokens they have."""
+        model.eval()
+        plan = plan_batches(store.source.lengths, store.target.lengths, budget=budget, seed=0, epoch=0)
+        losses = [self.loss(model, collate(store, rows)) for rows in plan]
+        return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
+
+    def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
+        """How many tokens the model wavers between at each place of the given targets, on average."""
+        store = Store(self.source.prepare(pairs.source), pack(self.target.ids(pairs.target)), fingerprint="")
+        nll, tokens = self.likelihood(model, store, budget=PREDICT_TOKENS)
+        signature = f"perplexity|n:{len(pairs)}|unit:token|tokens:{tokens}|vocabulary:{len(self.target)}|end:counted"
+        return Metric("perplexity", to_perplexity(nll / tokens), signature, higher_is_better=False)
 
     @torch.inference_mode()
     def predict(
@@ -142,7 +160,7 @@ class Transduction:
         # as long as any target of training, and for longer sources twice their length and a little
         longest = (2 * mask.flatten(1).sum(dim=1) + 20).clamp(min=self.longest_target)
         beginning = Beginning(model.decoder.step, state, fixed, longest)
-        return cover(beginning, model, memory.mask) if covering else beginning
+        return cover(beginning, model, memory) if covering else beginning
 
     def describe(self) -> str:
         """What it reads and writes, for people."""
@@ -184,6 +202,11 @@ class Transduction:
         sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
         text = self.target.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
+
+
+def to_perplexity(nll: float) -> float:
+    """exp of the mean negative log-likelihood of a token, as far as there are numbers for it."""
+    return exp(min(nll, 700.0))
 
 
 def _learn(spec: PartSpec | None, sources: Sequence[str], side: str) -> Any:

@@ -31,9 +31,10 @@ from seq2see.train.team import Team, cut
 CHECKED = 100  # updates between two comparisons of all workers' weights
 MEETING = timedelta(minutes=10)  # for all to find each other, once each has said that it is ready
 FOREVER = timedelta(days=1000)  # for a sum: a worker that ends is noticed without, and a machine may sleep
-READY = pickle.dumps(None)
-Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
 LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
+READY = pickle.dumps(None)
+
+Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Crew:
     """All processes of a training: this one, and the others that it has started."""
 
     def __init__(self, learner: Learner, store: Store, team: Team, folder: Path) -> None:
-        self.learner, self.store, self.team = learner, store, team
+        self.learner, self.team = learner, team
         self._lengths = store.source.lengths, store.target.lengths
         self._others: list[_Other] = []
         self._group: Group | None = None

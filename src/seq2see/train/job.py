@@ -1,7 +1,7 @@
 """A training job: from a configuration to a `Fit` that is ready to run, checked before any time is spent."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,18 @@ from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
+from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.task import Task, learn_task
+from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder, describe_changes
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
+from seq2see.train.vectors import lay_vectors
 
 
 @dataclass(frozen=True)
@@ -45,14 +48,15 @@ class Job:
         fit, train = self.fit, self.fit.config.train
         lengths = fit.store.source.lengths, fit.store.target.lengths
         plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
-        averages = [buffer.clone() for buffer in fit.model.buffers()]  # a loss may move them
+        saved = fit.model.state_dict().keys()
+        moving = {name: buffer.clone() for name, buffer in fit.model.named_buffers() if name in saved}  # by a loss
         seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
             fit.crew.work(train.updates, [(fit.store, rows)], None)  # the last update guesses most
             seconds.append(time.perf_counter() - began)
-        for buffer, before in zip(fit.model.buffers(), averages, strict=True):
-            buffer.copy_(before)
+        for name, before in moving.items():
+            fit.model.get_buffer(name).copy_(before)
         best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
         return best * train.accumulate * (train.updates - fit.standing.update)
 
@@ -73,8 +77,18 @@ def holds_run(folder: RunFolder, config: Config) -> bool:
     return True
 
 
-def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near: list[Path]) -> Job:
-    """Everything that can fail because of configuration or data, before anything is written but the cache."""
+def prepare_job(
+    config: Config,
+    folder: RunFolder,
+    diagnosis: Diagnosis,
+    *,
+    near: list[Path],
+    progress: Callable[[int, int], None] | None = None,
+) -> Job:
+    """Everything that can fail because of configuration or data, before anything is written but the cache.
+
+    `progress` hears of sources that take long to be made ready.
+    """
     code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
     if "valid" not in splits:
@@ -88,6 +102,9 @@ def prepare_job(config: Config, folder: RunFolder, diagnosis: Diagnosis, *, near
     freeze(model, config.init)
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
+    for name, store in stores.items():
+        make_ready(store.source, training=name == "train", progress=progress)
+    taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
     if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
         count_bias(model.output, stores["train"].target)
@@ -139,16 +156,18 @@ def _try(task: Task, model: Any, one: Pairs) -> None:
 
 @torch.inference_mode()
 def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss per token over the whole split, and the text metrics of its first pairs, decoded greedily."""
+    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
     model.eval()
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
     losses = [task.loss(model, collate(store, rows)) for rows in plan]
+    mean = sum(loss.nll.item() for loss in losses) / sum(loss.tokens for loss in losses)
     examples = task.examine(pairs)
     some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
     outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
     scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
-    return {"valid_loss": sum(x.nll.item() for x in losses) / sum(x.tokens for x in losses), **scores}
+    more = {"perplexity": to_perplexity(mean)} if isinstance(task, Transduction) else {}
+    return {"valid_loss": mean, **scores, **more}
 
 
 def _prepare(pairs: Pairs, task: Task, model: Any, config: Config) -> Store:

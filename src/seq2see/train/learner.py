@@ -15,7 +15,9 @@ from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
 from seq2see.train.ema import keep_average
 
-STREAMS = 1 << 40  # between the seeds of two workers; no training makes so many updates
+# between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
+# multiples of it are as far from each other as they can be, so that no worker repeats what another one drew
+STREAMS = 2_654_435_769
 
 
 @dataclass(frozen=True)

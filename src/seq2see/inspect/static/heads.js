@@ -21,6 +21,7 @@ function groupMaps(maps) {
 }
 
 function nameFamily(queries, keys) {
+  if (keys === "rows") return `The ${queries === "source" ? "source" : "target"} looks at the memory`;
   if (queries === "source") return "The source looks at itself";
   return keys === "source" ? "The target looks at the source" : "The target looks at itself";
 }
@@ -49,7 +50,7 @@ function drawHead(view, map, head, weights) {
   const each = view.trace.maps[map];
   const [rows, columns] = ["queries", "keys"].map((way) => readSide(each, way)).map((side) => sideGroups(view, side));
   const merged = mergeWeights(weights, rows, columns);
-  const canvas = drawThumb(merged, isRightToLeft(readSide(each, "keys") === "source" ? view.trace.source : view.trace.target));
+  const canvas = drawThumb(merged, isRightToLeft(sideText(view.trace, readSide(each, "keys"))));
   const name = head < 0 ? nameMean(each.weights.length) : each.weights.length > 1 ? `head ${head + 1}` : "";
   const button = make("button", { type: "button", class: "head", "data-map": map, "data-head": head }, canvas);
   const label = [each.name, name].filter(Boolean).join(", ");
@@ -59,10 +60,6 @@ function drawHead(view, map, head, weights) {
   button.addEventListener("focus", tell);
   button.addEventListener("click", () => choose(view, { kind: "grid", map, head: each.weights.length > 1 ? head : -1 }));
   return button;
-}
-
-function sideGroups(view, side) {
-  return groupTokens(side === "source" ? view.trace.source : view.trace.target, sideTokens(view.trace, side), view.words);
 }
 
 // How sharply a head looks, and its largest weight.

@@ -1,17 +1,27 @@
 // The sides of a map as raw texts, whose tokens light up when something that belongs to them is pointed at.
 
-const SIDES = { source: "Source", target: "Target", inputs: "So far" };
+const SIDES = { source: "Source", target: "Target", inputs: "So far", rows: "Memory" };
 
 function sideTokens(trace, side) {
   const start = { text: settings.start, start: 0, end: 0 };
   const plain = ({ text, start, end }) => ({ text, start, end });
   if (side === "source") return trace.source_tokens;
+  if (side === "rows") return trace.rows;
   return side === "target" ? trace.target_tokens : [start, ...trace.target_tokens.slice(0, -1).map(plain)];
 }
 
+// The text that a side's tokens stand in; rows of a memory stand for none.
+function sideText(trace, side) {
+  return { source: trace.source, rows: "" }[side] ?? trace.target;
+}
+
+function sideGroups(view, side) {
+  return groupTokens(sideText(view.trace, side), sideTokens(view.trace, side), view.words);
+}
+
 function drawSide(view, side, place) {
-  const text = side === "source" ? view.trace.source : view.trace.target;
-  const groups = groupTokens(text, sideTokens(view.trace, side), view.words);
+  const text = sideText(view.trace, side);
+  const groups = sideGroups(view, side);
   const tokens = groups.map((group) => group.token);
   return { name: SIDES[side], side, groups, tokens, reversed: isRightToLeft(text), ...drawText(text, tokens, place) };
 }

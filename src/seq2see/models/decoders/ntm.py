@@ -50,8 +50,8 @@ class NtmDecoder(nn.Module):
         memory_size: int,
         start: Part,
         cell: Part = LSTM,
-        embedding_size: Count = 64,
-        size: Count = 100,
+        embedding_size: Count = 16,
+        size: Count = 64,
         heads: Count = 1,
         dropout: Rate = 0.0,
     ) -> None:

@@ -1,0 +1,128 @@
+"""The Neural Turing Machine: its paper's equations, what padding may not do, and what a trace sees of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from seq2see.core.errors import ConfigError
+from seq2see.core.registry import part
+from seq2see.core.trace import tracing
+from seq2see.models.seq2seq import build_seq2seq
+from seq2see.nn.head import Head, close_ring
+
+SOURCE, TARGET = torch.tensor([[3, 5, 6, 2]]), torch.tensor([[1, 8, 5]])
+MASK = torch.ones(1, 4, dtype=torch.bool)
+ROWS, WIDTH = 7, 3
+
+
+def build(*, heads: int = 1, reads: int = 1, start: str = "carry") -> Any:
+    torch.manual_seed(1)
+    encoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "rows": ROWS, "width": WIDTH, "heads": heads}
+    decoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "start": start, "heads": reads}
+    parts = {"encoder": part("encoder", encoder), "decoder": part("decoder", decoder)}
+    return build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=11).double().eval()
+
+
+def address(w: dict[str, np.ndarray], h: np.ndarray, memory: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Graves et al. 2014, eq. 5-9, for one head."""
+    key, (beta, gate, *shift, sharp) = np.split(w["steer.weight"] @ h + w["steer.bias"], [WIDTH])
+    k, m = np.tanh(key), memory
+    cosine = m @ k / np.linalg.norm(m, axis=1) / np.linalg.norm(k)
+    found = np.exp(np.log1p(np.exp(beta)) * cosine)
+    g = 1 / (1 + np.exp(-gate))
+    mixed = g * found / found.sum() + (1 - g) * before
+    s = np.exp(shift) / np.exp(shift).sum()  # one row back, none, one row on
+    turned = sum(weight * np.roll(mixed, step) for weight, step in zip(s, (-1, 0, 1), strict=True))
+    sharpened = turned ** (1 + np.log1p(np.exp(sharp)))
+    return sharpened / sharpened.sum()
+
+
+def numbers(module: torch.nn.Module) -> dict[str, np.ndarray]:
+    return {name: value.detach().numpy() for name, value in module.state_dict().items()}
+
+
+def test_addressing_is_its_equations() -> None:
+    torch.manual_seed(2)
+    head = Head(size=5, width=WIDTH).double()
+    memory, hidden = torch.randn(1, ROWS, WIDTH).double(), torch.randn(1, 5).double() * 3
+    before = torch.rand(1, 1, ROWS).double().softmax(dim=-1)
+    ring = close_ring(torch.ones(1, ROWS, dtype=torch.bool))
+    weights = head(hidden, head.prepare(memory), ring, before).detach().numpy()
+    expected = address(numbers(head), hidden[0].numpy(), memory[0].numpy(), before[0, 0].numpy())
+    np.testing.assert_allclose(weights[0, 0], expected, atol=1e-9)
+
+
+def test_the_encoder_writes_as_its_equations_say() -> None:
+    """Eq. 2-4, with the controller's states taken as they are."""
+    model = build()
+    seen: list[np.ndarray] = []
+    model.encoder.write.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0][0].numpy()))
+    with torch.no_grad():
+        left = model.encoder(SOURCE, MASK)
+    memory = np.tile(model.encoder.blank.detach().numpy(), (ROWS, 1))
+    write = read = np.eye(ROWS)[0]
+    change = numbers(model.encoder.change)
+    for h in seen:
+        write = address(numbers(model.encoder.write), h, memory, write)
+        erase, add = np.split(change["weight"] @ h + change["bias"], 2)
+        memory = memory * (1 - np.outer(write, 1 / (1 + np.exp(-erase)))) + np.outer(write, np.tanh(add))
+        read = address(numbers(model.encoder.read), h, memory, read)
+    np.testing.assert_allclose(left.states[0].numpy(), memory, atol=1e-9)
+    np.testing.assert_allclose(left.focus[0, 0].numpy(), read, atol=1e-9)
+    np.testing.assert_allclose(left.summary[0].numpy(), read @ memory, atol=1e-9)
+
+
+def test_rows_stand_in_a_circle_without_padding() -> None:
+    ring = close_ring(torch.tensor([[True] * 4, [True] * 2 + [False] * 2]))
+    assert ring.before.tolist() == [[3, 0, 1, 2], [1, 0, 2, 3]]
+    assert ring.after.tolist() == [[1, 2, 3, 0], [1, 0, 2, 3]]
+
+
+def test_a_head_that_only_turns_moves_by_one_row_and_comes_round() -> None:
+    head = Head(size=1, width=WIDTH)
+    with torch.no_grad():
+        head.steer.weight.zero_()
+        head.steer.bias.copy_(torch.tensor([0.0] * WIDTH + [0.0, -50.0, -50.0, -50.0, 50.0, 5.0]))
+    ring = close_ring(torch.ones(1, 3, dtype=torch.bool))
+    weights, places = head.begin(ring.mask), []
+    for _ in range(4):
+        weights = head(torch.zeros(1, 1), head.prepare(torch.randn(1, 3, WIDTH)), ring, weights)
+        places.append(weights[0, 0].argmax().item())
+    assert places == [1, 2, 0, 1]
+
+
+def test_a_flat_head_sharpens_without_vanishing() -> None:
+    """(1/rows)^c underflows; its gradient must not become NaN."""
+    head = Head(size=1, width=WIDTH)
+    with torch.no_grad():
+        head.steer.bias[-1] = 60.0
+    ring = close_ring(torch.ones(1, 128, dtype=torch.bool))
+    stood = torch.full((1, 1, 128), 1 / 128, requires_grad=True)
+    weights = head(torch.ones(1, 1), head.prepare(torch.randn(1, 128, WIDTH)), ring, stood)
+    weights.square().sum().backward()
+    assert weights.sum().item() == pytest.approx(1, abs=1e-5)
+    assert stood.grad is not None
+    assert stood.grad.isfinite().all()
+
+
+def test_a_trace_sees_where_heads_write_and_read() -> None:
+    model = build(heads=2, reads=2)
+    with torch.no_grad(), tracing(model) as trace:
+        model(SOURCE, MASK, TARGET)
+    shapes = {name: tuple(trace.weights(name).shape) for name in trace.names}
+    assert shapes == {
+        "encoder.write": (1, 1, 4, ROWS),
+        "encoder.read": (1, 2, 4, ROWS),
+        "decoder.read": (1, 2, 3, ROWS),
+    }
+
+
+def test_the_decoder_goes_on_where_the_encoder_stood() -> None:
+    model = build(heads=2, reads=2)
+    memory = model.encoder(SOURCE, MASK)
+    _, state = model.decoder.begin(memory)
+    torch.testing.assert_close(state.read, memory.focus)
+    with pytest.raises(ConfigError, match="2 in the encoder and 1 in the decoder"):
+        build(heads=2)(SOURCE, MASK, TARGET)
