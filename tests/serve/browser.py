@@ -65,7 +65,7 @@ class Browser:
             message["sessionId"] = self.session
         os.write(self._write, json.dumps(message).encode() + b"\0")
         while number not in self.answers:
-            self._take(60)
+            self._take(180)
         answer = self.answers.pop(number)
         assert "error" not in answer, (method, answer["error"])
         return answer["result"]
@@ -101,7 +101,7 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def wait(self, script: str, *, seconds: float = 60) -> None:
+    def wait(self, script: str, *, seconds: float = 180) -> None:
         """Wait until an expression is true."""
         until = time.monotonic() + seconds
         while not self.run(f"Boolean({script})"):

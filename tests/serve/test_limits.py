@@ -27,7 +27,7 @@ def test_a_full_queue_says_when_to_come_back(folders: list[Path]) -> None:
             assert int(answer.headers["retry-after"]) >= 1
         assert (await first).status_code == 200
 
-    ask(folders, talk, bounds=Bounds(queue=2))
+    ask(folders, talk, bounds=Bounds(queue=2, seconds=300.0))
 
 
 def test_a_request_that_takes_too_long_is_told_so_and_makes_room(folders: list[Path]) -> None:
@@ -86,6 +86,20 @@ def test_bodies_are_bounded_whatever_their_header_says(folders: list[Path]) -> N
             assert (answer.status_code, list(answer.json())) == (413, ["error"])
 
     ask(folders, talk, bounds=Bounds(body=500))
+
+
+def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for path, body in (
+            ("explain", {}),
+            ("predict", {"attention": "full"}),
+            ("predict/stream", {"attention": "full"}),
+        ):
+            answer = await client.post(f"/v1/{path}", json={"model": "heads", "text": "a" * 60, **body})
+            assert (answer.status_code, "source tokens of this run" in answer.text) == (422, True)
+        assert (await client.post("/v1/explain", json={"model": "heads", "text": "abc"})).status_code == 200
+
+    ask(folders, talk, bounds=Bounds(weights=12 * 16, seconds=300.0))
 
 
 def test_a_token_is_asked_for_where_it_matters(folders: list[Path]) -> None:

@@ -36,7 +36,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def address(folders: list[Path]) -> Iterator[str]:
     """A server with both runs, in a thread of this process."""
-    with serving(Shelf(folders), bounds=Bounds(text=60)) as place:
+    with serving(Shelf(folders), bounds=Bounds(text=60, seconds=300.0)) as place:
         yield place
 
 
@@ -215,7 +215,7 @@ def test_dark_narrow_and_wrong(browser: Browser, address: str) -> None:
 
 
 def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> None:
-    with serving(Shelf(folders), token="secret") as address:
+    with serving(Shelf(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         for word in ("wrong", "secret"):

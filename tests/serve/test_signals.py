@@ -33,7 +33,10 @@ def process(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.slow
 def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list[Path]) -> None:
-    with process(folders[0]) as (server, address), httpx2.Client(base_url=address, timeout=60) as client:
+    with (
+        process(folders[0], "--timeout", 300) as (server, address),
+        httpx2.Client(base_url=address, timeout=300) as client,
+    ):
         body = {"text": "abcdefgh", "min_length": 900, "beam": 1}
         with client.stream("POST", "/v1/predict/stream", json=body) as stream:
             lines = stream.iter_lines()
@@ -42,13 +45,13 @@ def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list
             server.send_signal(signal.SIGTERM)
             statuses = set()
             while 503 not in statuses:
-                with httpx2.Client(base_url=address, timeout=60) as other:
+                with httpx2.Client(base_url=address, timeout=300) as other:
                     answer = other.post("/v1/predict", json={"text": "abc"})
                     statuses.add(answer.status_code)
             assert "about to stop" in answer.json()["error"]
             events = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
             assert len(json.loads(events[-1])["output"]["ids"]) > 900
-        assert server.wait(timeout=60) == 0
+        assert server.wait(timeout=300) == 0
 
 
 def test_what_cannot_be_served_is_one_sentence(

@@ -42,6 +42,7 @@ def serve(
     max_texts: Annotated[int, typer.Option(min=1, help="Texts of a request.")] = 64,
     max_beam: Annotated[int, typer.Option(min=1, help="Width of a beam, and outputs of a text.")] = 16,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 12_000_000,
+    max_weights: Annotated[int, typer.Option(min=1, help="Attention weights of an answer.")] = 4_000_000,
     threads: Annotated[
         int, typer.Option(min=1, help="Cores that the model uses; small ones are quicker with one.")
     ] = 1,
@@ -70,7 +71,15 @@ def serve(
     from seq2see.serve.shelf import Shelf
 
     torch.set_num_threads(threads)
-    bounds = Bounds(body=max_body, text=max_text, texts=max_texts, beam=max_beam, seconds=timeout, queue=queue)
+    bounds = Bounds(
+        body=max_body,
+        text=max_text,
+        texts=max_texts,
+        beam=max_beam,
+        seconds=timeout,
+        queue=queue,
+        weights=max_weights,
+    )
     shelf = open_shelf(Shelf(runs or [], folder, trust))
     app, desk = make_app(shelf, bounds=bounds, budget=batch_tokens, token=token, hosts=[host, *(allow_host or [])])
     listening = open_socket(host, port)

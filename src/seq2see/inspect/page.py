@@ -19,8 +19,8 @@ from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 
 # In the order they need each other.
 SCRIPTS = (
-    *("dom.js", "words.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js", "document.js"),
-    *("beside.js", "curve.js", "report.js", "compare.js", "page.js"),
+    *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
+    *("document.js", "beside.js", "curve.js", "report.js", "compare.js", "page.js"),
 )
 # What the script shares with the other views, so that a colour or a mark is decided in one place.
 SETTINGS = {

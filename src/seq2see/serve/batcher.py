@@ -226,9 +226,20 @@ def predict(run: Run, how: Decoding, jobs: Sequence[Job], watch: Watch) -> list[
 
 
 def count_cost(run: Run, how: Decoding, text: str) -> int:
-    """What reading a source costs, times its hypotheses; a picture counts as a long text."""
-    length = 64 if "picture_size" in run.task.source.sizes else int(run.task.source.prepare([text]).lengths[0])
-    return length * how.search.width
+    """What reading a source costs, times its hypotheses."""
+    return count_tokens(run, text) * how.search.width
+
+
+def count_tokens(run: Run, source: str) -> int:
+    """The tokens of a source; a picture counts as a long text."""
+    return 64 if "picture_size" in run.task.source.sizes else int(run.task.source.prepare([source]).lengths[0])
+
+
+def count_heads(run: Run) -> int:
+    """The heads of all attentions of a model."""
+    modules = dict(run.model.named_modules())
+    parents = [name.rpartition(".")[0] for name, module in modules.items() if hasattr(module, "normalise")]
+    return sum(getattr(modules.get(parent), "heads", 1) for parent in parents) or 1
 
 
 def _fail(job: Job, error: Exception) -> None:

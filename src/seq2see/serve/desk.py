@@ -5,15 +5,18 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 from fastapi import Request
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.run import Decoding, Prediction, Run
+from seq2see.search.beam import Beam
+from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
 from seq2see.serve.answer import describe, explain_source
-from seq2see.serve.batcher import Batcher, Job, count_cost
+from seq2see.serve.batcher import Batcher, Job, count_cost, count_heads, count_tokens
 from seq2see.serve.guard import OUR_MISTAKE
 from seq2see.serve.meter import Meter
 from seq2see.serve.picture import decode_picture, keep_picture
@@ -67,9 +70,10 @@ class Desk:
         kind = source_kind(run)
         sources = self._read_sources(question, name, kind, picture, stack)
         how = question.decide(run)
-        # sampling compares sums with a random number, and labels have no search: nobody would see a narrow decision
-        alone = isinstance(how.search, Sample) or not isinstance(run.task, Transduction)
-        key = None if alone else (name, id(run), question.options)
+        # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
+        # show itself: there nobody would see a narrow decision, so they go alone
+        shows = isinstance(how.search, Greedy | Beam) and isinstance(run.task, Transduction)
+        key = (name, id(run), question.options) if shows else None
         return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
 
     def _read_sources(
@@ -93,10 +97,22 @@ class Desk:
                 )
         return sources
 
+    def _check_weights(self, order: Order) -> None:
+        """Refuse what would look at too much: every head has a weight for each pair of tokens."""
+        lengths = [count_tokens(order.run, source) for source in order.sources]
+        heads = count_heads(order.run)
+        if heads * sum(length**2 for length in lengths) > self.bounds.weights:
+            most = isqrt(self.bounds.weights // heads)
+            raise RefusalError(
+                f"attention is shown for up to {most:,} source tokens of this run; got {sum(lengths):,}; shorten it."
+            )
+
     async def predict(self, request: Request, question: Question, picture: bytes | None) -> dict[str, Any]:
         """The outputs of all sources."""
         with ExitStack() as stack:
             order = await self.order(question, picture, stack)
+            if question.attention != "none":
+                self._check_weights(order)
             jobs = order.jobs(lambda prediction: describe(prediction, question.attention, source=order.shown))
             outputs = await self.wait(request, jobs)
         self.meter.outputs.add(sum(len(output["ids"]) for output in outputs))
@@ -108,6 +124,7 @@ class Desk:
             order = await self.order(question, picture, stack)
             if len(order.sources) != 1:
                 raise RefusalError(f"one source is explained at a time; got {len(order.sources)}.")
+            self._check_weights(order)
             [source], [prefix] = order.sources, order.prefixes
             job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job))
             [payload] = await self.wait(request, [job])
@@ -129,6 +146,7 @@ class Desk:
         finally:
             self.batcher.leave(jobs)
             gone.cancel()
+            answers.add_done_callback(_forget)
             answers.cancel()
 
     async def stream(self, request: Request, question: Question, picture: bytes | None) -> AsyncIterator[str]:
@@ -144,6 +162,8 @@ class Desk:
             order = await self.order(question, picture, stack)
             if len(order.sources) != 1 or (isinstance(order.how.search, Sample) and question.n_best > 1):
                 raise RefusalError("a stream has one source, and one output if it is sampled.")
+            if question.attention != "none":
+                self._check_weights(order)
             speaker = Speaker(order.run, post)
 
             def finish(prediction: Prediction) -> dict[str, Any]:
@@ -221,6 +241,12 @@ def _conclude(order: Order, answer: Any) -> tuple[str, dict[str, Any]]:
         return "done", {"model": order.name, "output": answer.result()}
     known = isinstance(error, Seq2SeeError)
     return "error", {"error": str(error) if known else OUR_MISTAKE}
+
+
+def _forget(answers: "asyncio.Future[Any]") -> None:
+    """Look at an answer that nobody wants, so that asyncio does not complain that nobody did."""
+    with suppress(asyncio.CancelledError):
+        answers.exception()
 
 
 async def hang_up(request: Request) -> None:

@@ -32,6 +32,7 @@ class Bounds:
     beam: int = 16  # hypotheses of a text, also those that are returned
     length: int = 1_000  # tokens of an output, where the request says so
     pixels: int = 40_000_000  # of a picture
+    weights: int = 4_000_000  # attention weights of an answer
     seconds: float = 30.0  # that a request may take, the waiting included
     queue: int = 512  # texts that wait
 

@@ -4,8 +4,9 @@ const THUMB = 96; // pixels of the longer side
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function showHeads(view) {
+  view.say = () => ["Point at a head to see how sharply it looks."];
   const families = groupMaps(view.trace.maps);
-  return families.map(({ name, maps }) => make("section", { class: "family" }, make("h3", {}, name), drawHeads(view, maps)));
+  return families.map(({ name, maps }) => make("section", { class: "family" }, make("h3", {}, name), drawHeads(view, name, maps)));
 }
 
 // Maps of one kind: which side looks at which, in which half of the model.
@@ -20,11 +21,12 @@ function groupMaps(maps) {
 }
 
 function nameFamily(queries, keys) {
+  if (keys === "rows") return `The ${queries === "source" ? "source" : "target"} looks at the memory`;
   if (queries === "source") return "The source looks at itself";
   return keys === "source" ? "The target looks at the source" : "The target looks at itself";
 }
 
-function drawHeads(view, maps) {
+function drawHeads(view, family, maps) {
   const most = Math.max(...maps.map(({ map }) => map.weights.length));
   const names = Array.from({ length: most }, (_, head) => make("th", { scope: "col" }, most > 1 ? `head ${head + 1}` : "weights"));
   const mean = most > 1 ? make("th", { scope: "col" }, "mean") : null;
@@ -34,7 +36,7 @@ function drawHeads(view, maps) {
     const average = most > 1 ? make("td", { class: "mean" }, drawHead(view, index, -1, averageHeads(map.weights))) : null;
     return make("tr", {}, make("th", { scope: "row" }, ...breakName(map.name)), ...cells, ...gap, average);
   });
-  const table = make("table", { class: "heads" },
+  const table = make("table", { class: "heads", "aria-label": family },
     make("thead", {}, make("tr", {}, make("td", {}), ...names, mean)), make("tbody", {}, ...rows));
   return make("div", { class: "scroller" }, table);
 }
@@ -48,7 +50,7 @@ function drawHead(view, map, head, weights) {
   const each = view.trace.maps[map];
   const [rows, columns] = ["queries", "keys"].map((way) => readSide(each, way)).map((side) => sideGroups(view, side));
   const merged = mergeWeights(weights, rows, columns);
-  const canvas = drawThumb(merged, isRightToLeft(readSide(each, "keys") === "source" ? view.trace.source : view.trace.target));
+  const canvas = drawThumb(merged, isRightToLeft(sideText(view.trace, readSide(each, "keys"))));
   const name = head < 0 ? nameMean(each.weights.length) : each.weights.length > 1 ? `head ${head + 1}` : "";
   const button = make("button", { type: "button", class: "head", "data-map": map, "data-head": head }, canvas);
   const label = [each.name, name].filter(Boolean).join(", ");
@@ -58,10 +60,6 @@ function drawHead(view, map, head, weights) {
   button.addEventListener("focus", tell);
   button.addEventListener("click", () => choose(view, { kind: "grid", map, head: each.weights.length > 1 ? head : -1 }));
   return button;
-}
-
-function sideGroups(view, side) {
-  return groupTokens(side === "source" ? view.trace.source : view.trace.target, sideTokens(view.trace, side), view.words);
 }
 
 // How sharply a head looks, and its largest weight.

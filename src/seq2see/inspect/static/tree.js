@@ -84,5 +84,7 @@ function listOutputs(nodes, best) {
     const text = make("bdi", { dir: "auto" }, words.join("").replace(/<\/s>$/, ""));
     return [[index === best ? make("b", {}, text) : text], [node.score.toFixed(4)], [node.total.toFixed(4)]];
   });
-  return drawTable(["output", "score", "log-probability"], rows);
+  const table = drawTable(["output", "score", "log-probability"], rows);
+  table.firstChild.setAttribute("aria-label", "Outputs of the beam");
+  return table;
 }
