@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from jaxtyping import Bool, Int
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.memory import Memory
 from seq2see.core.registry import TABLE
+from seq2see.data.batch import collate
 from seq2see.inspect.explain import explain
 from seq2see.search.greedy import Greedy
 from seq2see.train.checkpoint import read_checkpoint
@@ -64,14 +66,15 @@ def test_the_share_of_guesses_rises_to_the_last_update(data: Path, tmp_path: Pat
             return loss(*args, guessed=guessed, **options)
 
     job.fit.learner.task = Watched()
-    list(job.fit.run())
+    for update in range(1, 5):
+        job.fit.learner.learn(update, [collate(job.fit.store, np.arange(8))])
     assert seen == pytest.approx([0.2, 0.4, 0.6, 0.8])
 
 
 def test_the_loss_on_held_out_data_has_no_chance_in_it(data: Path, tmp_path: Path) -> None:
     job = start(configure(data, model=with_reader(normalise="hard")), tmp_path / "run")
     before = {name: tensor.clone() for name, tensor in job.fit.model.state_dict().items()}
-    losses = [job.fit.evaluate(job.fit.model)["valid_loss"] for _ in range(2)]
+    losses = [job.fit.evaluate(job.fit.crew.share)["valid_loss"] for _ in range(2)]
     assert losses[0] == losses[1]
     assert all(torch.equal(before[name], tensor) for name, tensor in job.fit.model.state_dict().items())
 

@@ -21,7 +21,7 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.data.batch import collate
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.folder import RunFolder
-from seq2see.train.loop import Stepped
+from seq2see.train.loop import Evaluated, Stepped
 from seq2see.train.team import Team, choose_team, cut, recall_team
 
 # every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer
@@ -112,6 +112,8 @@ def test_two_processes_are_one_with_the_same_batch(made: tuple[Config, Path, lis
         if isinstance(left, Stepped):
             assert (left.tokens, left.learning_rate) == (right.tokens, right.learning_rate)
             assert left.loss == pytest.approx(right.loss, rel=1e-5)
+        if isinstance(left, Evaluated):
+            assert left.metrics == pytest.approx(right.metrics, rel=1e-5)
     one, two = final(folder / "one"), final(folder / "two")
     assert one.facts["standing"]["batch"] == two.facts["standing"]["batch"]
     assert one.tensors["model.decoder.reader.attend.normalise.total"] != 0

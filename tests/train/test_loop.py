@@ -205,8 +205,8 @@ def test_a_loss_that_is_no_number_is_never_the_best_for_good(data: Path, tmp_pat
     measured = job.fit.evaluate
     looks = []
 
-    def evaluate(model: Any) -> dict[str, float]:
-        looks.append(measured(model) | ({"valid_loss": float("nan")} if not looks else {}))
+    def evaluate(share: Any) -> dict[str, float]:
+        looks.append(measured(share) | ({"valid_loss": float("nan")} if not looks else {}))
         return looks[-1]
 
     job.fit.evaluate = evaluate

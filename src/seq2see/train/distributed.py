@@ -5,36 +5,36 @@ The main process is worker 0: it decides, looks at the held-out data and saves; 
 
 import pickle
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, distributed, nn
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.core.process import REQUESTS, serve_parent, starting_deaf
 from seq2see.data.batch import Batch, Rows, collate
 from seq2see.data.store import Store
+from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
+from seq2see.train.group import Group, LostError, add_up, average_buffers, moving_buffers
 from seq2see.train.learner import Learner, Sums
 from seq2see.train.pretrained import freeze
 from seq2see.train.team import Team, cut
 
 CHECKED = 100  # updates between two comparisons of all workers' weights
-MEETING = timedelta(minutes=10)  # for all to find each other, once each has said that it is ready
-FOREVER = timedelta(days=1000)  # for a sum: a worker that ends is noticed without, and a machine may sleep
 LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
 READY = pickle.dumps(None)
 
 Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
+Chore = Callable[[Any, Any, Any], Any]  # a function of a module: of task, model, and what it is to be done to
+Share = Callable[[Chore, Iterable[Any]], list[Any]]
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,18 @@ class Crew:
         self._send([self._order(update, share, rate) for share in theirs])
         try:
             return _follow(self._order(update, mine, rate), self.learner, self._group)
-        except _LostError:
+        except LostError:
             raise self._explain() from None
 
-    @contextmanager
-    def resting(self) -> Iterator[None]:
-        """While the others wait, this process has the threads of all."""
-        torch.set_num_threads(self.team.workers * self.team.threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(self.team.threads)
+    def share(self, do: Chore, things: Iterable[Any]) -> list[Any]:
+        """Do something with the weights as they are to each of many things, together; the results are in order."""
+        results, waiting = [], iter(things)
+        while some := list(islice(waiting, self.team.workers)):
+            first, *others = some
+            self._send([(do, thing) for thing in others])
+            results.append(do(self.learner.task, self.learner.model, first))
+            results += [self._receive(other) for other in self._others[: len(others)]]
+        return results
 
     def close(self) -> None:
         """End the others."""
@@ -96,7 +97,7 @@ class Crew:
         with tempfile.TemporaryDirectory(prefix="seq2see-") as name:
             place = Path(name) / "meeting"
             for worker in range(1, self.team.workers):
-                self._others.append(_Other(worker, self.team, folder, place))
+                self._others.append(_Other(worker, self.team, folder, place, self.learner.task.longest_target))
             for other in self._others:
                 other.await_ready()
             self._group = Group(place, 0, self.team.workers)
@@ -113,11 +114,20 @@ class Crew:
         return Order(update, [collate(store, rows) if len(rows) else None for store, rows in share], rate)
 
     def _send(self, messages: Sequence[Any]) -> None:
-        for other, message in zip(self._others, messages, strict=True):
+        for other, message in zip(self._others, messages, strict=False):
             try:
                 other.send(message)
             except OSError:
                 raise self._explain() from None
+
+    def _receive(self, other: "_Other") -> Any:
+        try:
+            answer = other.receive()
+        except (EOFError, OSError):
+            raise self._explain() from None
+        if isinstance(answer, Seq2SeeError):
+            raise answer
+        return answer
 
     def _explain(self) -> Seq2SeeError:
         """Why the work cannot go on: what a worker said, or how it ended."""
@@ -135,16 +145,19 @@ class Crew:
 class _Other:
     """Another process, as the main one sees it."""
 
-    def __init__(self, worker: int, team: Team, folder: Path, place: Path) -> None:
+    def __init__(self, worker: int, team: Team, folder: Path, place: Path, longest_target: int) -> None:
         context = get_context("spawn")  # a process with threads must not be forked
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place))
+        self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place, longest_target))
         with starting_deaf(REQUESTS):
             self.process.start()
         theirs.close()  # so that nobody but the other process holds it, and its end is noticed here
 
     def send(self, message: Any) -> None:
         self.connection.send_bytes(pickle.dumps(message))  # `send` would put tensors into shared memory, often scarce
+
+    def receive(self) -> Any:
+        return pickle.loads(self.connection.recv_bytes())
 
     def await_ready(self) -> None:
         reason = self.ask_why(None)
@@ -156,7 +169,7 @@ class _Other:
     def ask_why(self, seconds: float | None = LAST_WORDS) -> Seq2SeeError | str | None:
         """What is wrong with the process: the error it sent, or how it ended; None if all is well."""
         try:
-            return pickle.loads(self.connection.recv_bytes()) if self.connection.poll(seconds) else None
+            return self.receive() if self.connection.poll(seconds) else None
         except (EOFError, OSError):
             self.process.join(LAST_WORDS)
             code = self.process.exitcode or 0
@@ -168,12 +181,12 @@ class _Other:
         self.connection.close()
 
 
-def serve(connection: Connection, worker: int, team: Team, folder: Path, place: Path) -> None:
+def serve(connection: Connection, worker: int, team: Team, folder: Path, place: Path, longest_target: int) -> None:
     """Follow the orders of the main process until it ends."""
     serve_parent(deaf_to=REQUESTS)
     torch.set_num_threads(team.threads)
     try:
-        learner = _open(RunFolder(folder))
+        learner = _open(RunFolder(folder), longest_target)
         connection.send_bytes(READY)
         group = Group(place, worker, team.workers)
         connection.send_bytes(READY)
@@ -181,48 +194,27 @@ def serve(connection: Connection, worker: int, team: Team, folder: Path, place: 
             message = pickle.loads(connection.recv_bytes())
             if isinstance(message, Order):
                 _follow(message, learner, group)
-            else:
+            elif isinstance(message, Mapping):
                 learner.restore(message)
-    except (_LostError, EOFError, OSError):
+            else:
+                do, thing = message
+                with averaged(learner.optimizer):
+                    connection.send_bytes(pickle.dumps(do(learner.task, learner.model, thing)))
+    except (LostError, EOFError, OSError):
         pass  # another process has ended, and the main one knows
     except Exception as error:
         told = error if isinstance(error, Seq2SeeError) else Seq2SeeError(f"{type(error).__name__}: {error}")
         connection.send_bytes(pickle.dumps(told))
 
 
-def _open(folder: RunFolder) -> Learner:
+def _open(folder: RunFolder, longest_target: int) -> Learner:
     """A learner for a run; its weights are going to be sent."""
     config = folder.read_config()
     admit(config.model_dump(), [folder.path / "code"], trust=True, owner="")
-    task = folder.read_task()
+    task = replace(folder.read_task(), longest_target=longest_target)
     model = task.build(config)
     freeze(model, config.init)
     return Learner(config, task, model)
-
-
-class _LostError(Exception):
-    """A sum cannot be made, because a process is gone."""
-
-
-class Group:
-    """All workers, as one of them sees them; they talk through this machine's loopback alone."""
-
-    def __init__(self, place: Path, worker: int, workers: int) -> None:
-        self.worker, self.workers = worker, workers
-        c10d: Any = distributed  # whose types leave out half of it
-        options = c10d.ProcessGroupGloo._Options()
-        options._devices = [c10d.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
-        options._timeout = MEETING
-        self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(place), workers), worker, workers, options)
-
-    def sum(self, numbers: Tensor) -> None:
-        """Put the sum over all workers into each worker's numbers, with the same bits everywhere."""
-        options = distributed.AllreduceOptions()
-        options.timeout = FOREVER
-        try:
-            self._gloo.allreduce([numbers], options).wait()
-        except RuntimeError as error:
-            raise _LostError from error
 
 
 def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
@@ -230,54 +222,12 @@ def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
     if group is None:
         sums = learner.learn(order.update, order.batches)
     else:
-        average = partial(_average_buffers, _moving_buffers(learner.model), group)
+        average = partial(average_buffers, moving_buffers(learner.model), group)
         sums = learner.learn(order.update, order.batches, worker=group.worker, learned=average)
         checked = order.rate is not None and order.update % CHECKED == 0
-        sums = _add_up(learner, group, sums, checksum=learner.checksum() if checked else 0)
+        sums = add_up(learner, group, sums, checksum=learner.checksum() if checked else 0)
     if order.rate is None:
         learner.optimizer.zero_grad()
     else:
         learner.descend(order.rate, sums.tokens)
     return sums
-
-
-def _add_up(learner: Learner, group: Group, mine: Sums, *, checksum: int) -> Sums:
-    """Sum losses, tokens and gradients over all workers."""
-    learned = [parameter for parameter in learner.model.parameters() if parameter.requires_grad]
-    moved = [float(parameter.grad is not None) for parameter in learned]
-    small = torch.tensor([mine.loss, mine.tokens, checksum, *moved], dtype=torch.double)
-    group.sum(small)
-    loss, tokens, checksums, *by_any = small.tolist()
-    if checksums != checksum * group.workers:
-        raise Seq2SeeError(
-            "the weights must be the same in all processes that share the training, but are not; run the same command "
-            "again to go on from the last checkpoint."
-        )
-    _sum_gradients([parameter for parameter, count in zip(learned, by_any, strict=True) if count], group)
-    return Sums(loss, int(tokens))
-
-
-def _sum_gradients(parameters: Sequence[nn.Parameter], group: Group) -> None:
-    """Sum all gradients in one go; where this worker has none, it adds zeros."""
-    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
-    group.sum(flat)
-    for parameter, gradient in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-        parameter.grad = gradient.view_as(parameter).to(parameter.dtype)
-
-
-def _moving_buffers(model: nn.Module) -> list[Tensor]:
-    """What is saved of a model and no parameter: a loss may move it, as averages over what was seen."""
-    kept = model.state_dict().keys()
-    return [buffer for name, buffer in model.named_buffers() if name in kept]
-
-
-def _average_buffers(buffers: Sequence[Tensor], group: Group, tokens: int) -> None:
-    """Make buffers the same in all workers: their mean over all tokens of a batch; what counts, as worker 0 has it."""
-    if not buffers:
-        return
-    shares = [tokens if buffer.is_floating_point() else int(group.worker == 0) for buffer in buffers]
-    parts = [(buffer.double() * share).flatten() for buffer, share in zip(buffers, shares, strict=True)]
-    flat = torch.cat([torch.tensor([tokens], dtype=torch.double), *parts])
-    group.sum(flat)
-    for buffer, total in zip(buffers, flat[1:].split([buffer.numel() for buffer in buffers]), strict=True):
-        buffer.copy_((total / flat[0] if buffer.is_floating_point() else total).view_as(buffer))

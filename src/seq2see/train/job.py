@@ -22,11 +22,11 @@ from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
-from seq2see.search.greedy import Greedy
 from seq2see.tasks.task import Task, learn_task
-from seq2see.tasks.transduction import Transduction, to_perplexity
 from seq2see.train.checkpoint import read_checkpoint
+from seq2see.train.distributed import Share
 from seq2see.train.folder import RunFolder, describe_changes
+from seq2see.train.look import measure
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
 from seq2see.train.vectors import lay_vectors
@@ -110,8 +110,8 @@ def prepare_job(
         count_bias(model.output, stores["train"].target)
     valid = splits["valid"]
 
-    def evaluate(model: Any) -> dict[str, float]:
-        return measure(task, model, valid, stores["valid"], config)
+    def evaluate(share: Share) -> dict[str, float]:
+        return measure(task, valid, stores["valid"], config, share)
 
     def settle(weights: Mapping[str, Tensor]) -> dict[str, Any]:
         final = task.build(config)
@@ -152,22 +152,6 @@ def _try(task: Task, model: Any, one: Pairs) -> None:
     model.eval()
     store = Store(task.source.prepare(one.source), pack(task.target.ids(one.target)), "")
     task.loss(model, collate(store, np.array([0])))
-
-
-@torch.inference_mode()
-def measure(task: Task, model: Any, pairs: Pairs, store: Store, config: Config) -> dict[str, float]:
-    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
-    model.eval()
-    lengths = store.source.lengths, store.target.lengths
-    plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
-    losses = [task.loss(model, collate(store, rows)) for rows in plan]
-    mean = sum(loss.nll.item() for loss in losses) / sum(loss.tokens for loss in losses)
-    examples = task.examine(pairs)
-    some = examples.take(range(min(config.train.evaluate_pairs, len(examples))))
-    outputs = [rows[0] for rows in task.predict(model, some.source, Greedy())]
-    scores: Mapping[str, Any] = {metric.name: metric.value for metric in task.glance(outputs, some)}
-    more = {"perplexity": to_perplexity(mean)} if isinstance(task, Transduction) else {}
-    return {"valid_loss": mean, **scores, **more}
 
 
 def _prepare(pairs: Pairs, task: Task, model: Any, config: Config) -> Store:

@@ -19,7 +19,7 @@ from seq2see.data.store import Store
 from seq2see.models.share import table_scales
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
-from seq2see.train.distributed import Crew, Part
+from seq2see.train.distributed import Crew, Part, Share
 from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
 from seq2see.train.learner import Learner, strip
@@ -91,7 +91,7 @@ class Fit:
     task: Task
     model: Any
     store: Store
-    evaluate: Callable[[Any], dict[str, float]]
+    evaluate: Callable[[Share], dict[str, float]]
     folder: RunFolder
     settle: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
 
@@ -99,6 +99,7 @@ class Fit:
         train = self.config.train
         self.learner = Learner(self.config, self.task, self.model)
         self.team = choose_team(train, self.model)
+        self._alone = recall_team(train, self.model, None)
         self._crew: Crew | None = None
         schedule = part("schedule", train.schedule, path=("train", "schedule"))
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output.in_features)
@@ -126,11 +127,11 @@ class Fit:
         return self._crew
 
     def close(self) -> None:
-        """End all processes but this one, which keeps the threads of all."""
+        """End all processes but this one, which gets the threads that it would have alone."""
         if self._crew is not None:
             self._crew.close()
         self._crew = None
-        torch.set_num_threads(self.team.workers * self.team.threads)
+        torch.set_num_threads(self._alone.threads)
 
     def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
         batches = self._batches()
@@ -216,8 +217,8 @@ class Fit:
 
     def _look(self, learning_rate: float) -> Evaluated:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
-        with self.crew.resting(), averaged(self.learner.optimizer):
-            metrics = self.evaluate(self.model)
+        with averaged(self.learner.optimizer):
+            metrics = self.evaluate(self.crew.share)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
         value = value if math.isfinite(value) else math.inf
