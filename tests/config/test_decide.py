@@ -5,6 +5,7 @@ import pytest
 from seq2see.config.decide import decide
 from seq2see.config.load import load_config, preset_names, read_preset
 from seq2see.data.pairs import Pairs
+from seq2see.tasks.transduction import Transduction
 
 SENTENCE = "the quick brown fox jumps over the lazy dog and then it sleeps in the sun"
 
@@ -47,7 +48,17 @@ def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
     for half in ("encoder", "decoder"):
         mine, its = getattr(config.model, half), written[half]
         assert {k: v for k, v in mine.items() if k not in SIZES} == {k: v for k, v in its.items() if k not in SIZES}
-    assert config.model.share == written.get("share")
+    assert config.model.share == written.get("share", decision.base.get("model", {}).get("share"))
+
+
+@pytest.mark.parametrize("preset", preset_names(task="transduction", pictures=False))
+def test_one_table_of_embeddings_serves_both_sides_of_sentences(preset: str) -> None:
+    pairs = Pairs([SENTENCE] * 8, [SENTENCE] * 8)
+    decision = decide(pairs, preset=preset)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    model = Transduction.learn(config, pairs).build(config)
+    if config.model.share:
+        assert model.encoder.embed.weight is model.decoder.embed.weight is model.decoder.output.weight
 
 
 def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:

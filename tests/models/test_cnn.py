@@ -60,8 +60,9 @@ def test_a_cell_is_the_same_place_of_every_map_normalised(known: None) -> None:
     fine, coarse = (each.double() for each in encoder.backbone(pixels))
     fine = (fine - fine.mean(1, keepdim=True)) / (fine.var(1, correction=0, keepdim=True) + 1e-5).sqrt()
     coarse = (coarse - coarse.mean(1, keepdim=True)) / (coarse.var(1, correction=0, keepdim=True) + 1e-5).sqrt()
-    corner = torch.cat([coarse[:, :, 0, 0], fine[:, :, 0, 0]], dim=1)  # a corner is stretched without a neighbour
-    expected = corner @ encoder.project.weight.double().T + encoder.project.bias
+    corners = coarse[:, :, 0, 0], fine[:, :, 0, 0]  # a corner is stretched without a neighbour
+    projects = encoder.projects
+    expected = sum(c @ p.weight.double().T + p.bias for c, p in zip(corners, projects, strict=True))
     torch.testing.assert_close(memory.states[:, 0].double(), expected, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(memory.summary, memory.states.mean(dim=1))
 
@@ -78,7 +79,7 @@ def test_a_frozen_backbone_never_changes(known: None) -> None:
     encoder(pixels, MASK).states.sum().backward()
     assert not any(module.training for module in encoder.backbone.modules())
     assert all(parameter.grad is None for parameter in encoder.backbone.parameters())
-    assert encoder.project.weight.grad is not None
+    assert encoder.projects[0].weight.grad is not None
     assert all(torch.equal(before[name], tensor) for name, tensor in encoder.backbone.state_dict().items())
     torch.testing.assert_close(encoder(pixels[:1], MASK[:1]).states, encoder(pixels, MASK).states[:1])
 

@@ -118,6 +118,9 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         dropout = {"dropout": 0.3} if sentences else {}
         base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
         remarks["model"] = f"preset {preset} with size {size}, for {pairs:,} pairs of {_say(sentences)}"
+    if sentences:
+        base["model"] |= {"share": ["embeddings", "output"]}
+        remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"
     return Decision(base, remarks)
 
 
@@ -149,7 +152,7 @@ def _decide_size(sentences: bool, pairs: int) -> int:
 def _decide_tokens(sentences: bool, pairs: int) -> tuple[dict[str, Any], str]:
     if not sentences:
         return {"kind": "characters"}, f"characters, because nearly all texts have at most {SHORT} of them"
-    size = 2_000 if pairs < 2_000 else 5_000 if pairs < 20_000 else 10_000
+    size = 2_000 if pairs < 2_000 else 5_000 if pairs < 50_000 else 10_000
     return {"kind": "bpe", "size": size}, f"up to {size:,} subwords for both sides, because the texts are sentences"
 
 
@@ -157,7 +160,7 @@ def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: boo
     """Enough updates to see small data often and large data at least a few times."""
     letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
     tokens = letters / 4.5 if sentences else letters  # characters a subword, roughly
-    seen = min(max((12 if sentences else 20) * tokens, 1_500_000), max(6_000_000, 3 * tokens))
+    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
     return int(seen / batch), seen / tokens
 
 

@@ -44,7 +44,8 @@ class Backbone(nn.Module):
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[Map]:
         """All maps, from the first and finest to the last."""
-        return self.look((pixels.to(self.mean.dtype) - self.mean) / self.spread)
+        scaled = (pixels.to(self.mean.dtype) - self.mean) / self.spread
+        return self.look(scaled.contiguous(memory_format=torch.channels_last))  # convolutions on CPUs like it so
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
         """All maps of scaled pixels."""
@@ -114,6 +115,7 @@ class EfficientNetLite0(Backbone):
         self.stem = nn.Sequential(net._conv_stem, net._bn0, nn.ReLU6())
         self.blocks: nn.ModuleList = net._blocks
         self.head = nn.Sequential(net._conv_head, net._bn1, nn.ReLU6())
+        self.to(memory_format=torch.channels_last)
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
         states, maps, blocks = self.stem(scaled), [], iter(self.blocks)

@@ -33,7 +33,8 @@ def _share_output(_: Any, decoder: Any) -> None:
     if table.weight.shape != output.shape:
         raise ConfigError(
             f"sharing the output needs embeddings as wide as what the output layer sees; got {table.weight.shape[1]} "
-            f"and {output.shape[1]}; set model.decoder.embedding_size to {output.shape[1]}.",
+            f"and {output.shape[1]}; set model.decoder.embedding_size to {output.shape[1]}, or leave output out of "
+            "model.share.",
             path=PATH,
         )
     table.shrink()
@@ -47,7 +48,7 @@ def _share_embeddings(encoder: Any, decoder: Any) -> None:
         raise ConfigError(
             "sharing the embeddings needs tables of one size; got "
             f"{_show(mine.weight.shape)} for the encoder and {_show(theirs.weight.shape)} for the decoder; "
-            "give both the same embedding_size.",
+            "give both the same embedding_size, or leave embeddings out of model.share.",
             path=PATH,
         )
     mine.weight, mine.scale = theirs.weight, theirs.scale

@@ -44,7 +44,7 @@ class CnnEncoder(nn.Module):
         self.channels, self.sides = self._measure()
         self.folds = [side // min(self.sides) for side in self.sides]  # what the finer maps are folded by, to be kept
         self.norms = nn.ModuleList(nn.LayerNorm(channels) for channels in self.channels)
-        self.project = nn.Linear(sum(self.channels), size)
+        self.projects = nn.ModuleList(nn.Linear(channels, size) for channels in self.channels)
         self.position = None if position is None else position(size=size)
         self.dropout = Dropout(dropout)
 
@@ -60,8 +60,8 @@ class CnnEncoder(nn.Module):
 
     def forward(self, source: UInt8[Tensor, "b 3 y x"] | Float[Tensor, "b d u v"], mask: Bool[Tensor, "b 1"]) -> Memory:
         """Encode pixels, or what `see` made of them."""
-        folded = source.to(self.project.weight.dtype) if source.is_floating_point() else self._fold(source)
-        states: Tensor = self.project(self._join(folded))
+        folded = source.to(self.norms[0].weight.dtype) if source.is_floating_point() else self._fold(source)
+        states = self._join(folded)
         if self.position is not None:
             states = states + self.position(0, states.shape[1])
         states = self.dropout(states)
@@ -104,12 +104,18 @@ class CnnEncoder(nn.Module):
         return torch.cat([F.pixel_unshuffle(maps[layer], fold) for layer, fold in chosen], dim=1)
 
     def _join(self, folded: Float[Tensor, "b d u v"]) -> Float[Tensor, "b s c"]:
-        """The cells of all maps at the finest grid, side by side; each map normalised, so that none drowns another."""
+        """The sum of all maps at the finest grid; each is normalised, so that none drowns another.
+
+        A map is projected before it is stretched: the same, because both are linear, and a coarse map of many channels
+        costs its few cells.
+        """
         widths = [channels * fold**2 for channels, fold in zip(self.channels, self.folds, strict=True)]
-        joined = []
-        for each, fold, norm in zip(folded.split(widths, dim=1), self.folds, self.norms, strict=True):
-            cells = norm(F.pixel_shuffle(each, fold).movedim(1, 3))
-            if cells.shape[1] < max(self.sides):
-                cells = F.interpolate(cells.movedim(3, 1), size=(max(self.sides),) * 2, mode="bilinear").movedim(1, 3)
-            joined.append(cells.flatten(1, 2))
-        return torch.cat(joined, dim=2)
+        parts = zip(folded.split(widths, dim=1), self.folds, self.norms, self.projects, strict=True)
+        maps = [project(norm(F.pixel_shuffle(each, fold).movedim(1, 3))) for each, fold, norm, project in parts]
+        return torch.stack([self._stretch(cells) for cells in maps]).sum(dim=0)
+
+    def _stretch(self, cells: Float[Tensor, "b u v c"]) -> Float[Tensor, "b s c"]:
+        side = max(self.sides)
+        if cells.shape[1] < side:
+            cells = F.interpolate(cells.movedim(3, 1), size=(side, side), mode="bilinear").movedim(1, 3)
+        return cells.flatten(1, 2)
