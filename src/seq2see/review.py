@@ -1,13 +1,14 @@
 """A review of a run on held-out pairs: its score, its examples and its worst mistakes."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
 import seq2see
+from seq2see.core.box import Thing
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.data.pairs import Pairs
 from seq2see.inspect.alignment import choose_units
@@ -20,6 +21,7 @@ from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
 from seq2see.metrics.labels import tabulate_reliability
+from seq2see.metrics.pointing import Look, find_mentions, point, score_pointing
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, word_error_rate
 from seq2see.run import Prediction, Run
 from seq2see.tasks.calibration import undo_temperature
@@ -53,17 +55,36 @@ def review(
     name: str,
     predictions: Sequence[Prediction] | None = None,
     bleu_tokenizer: str = DEFAULT_TOKENIZER,
+    things: Mapping[str, Sequence[Thing]] | None = None,
 ) -> Review:
-    """Score predictions of all sources against their targets; they are made as configured if none are given."""
+    """Score predictions of all sources against their targets; they are made as configured if none are given.
+
+    If it is known which things are where in pictures, attention is scored by the pointing game.
+    """
     if predictions is None:
         pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
     metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
     # several runs together give no likelihood of a whole target at once
     likely = isinstance(run.task, Transduction) and not run.others
-    return Review(
-        name, pairs.target, predictions, [*metrics, *([run.task.perplexity(run.model, pairs)] if likely else [])]
-    )
+    perplexity = [run.task.perplexity(run.model, pairs)] if likely else []
+    pointing = play_pointing(run, predictions, things) if things else []
+    return Review(name, pairs.target, predictions, [*metrics, *perplexity, *pointing])
+
+
+def play_pointing(run: Run, predictions: Sequence[Prediction], things: Mapping[str, Sequence[Thing]]) -> list[Metric]:
+    """Whether the model looks at a thing while it names it; nothing for a model without attention."""
+    given = [give_output(prediction) for prediction in predictions if prediction.ids and prediction.source in things]
+    looks: list[Look] = []
+    grid = (0, 0)
+    try:
+        for place, trace in replay(run.task, run.model, given):
+            grid = trace.grid or grid
+            mentions = find_mentions(trace.target, things[given[place].source])
+            looks += point(trace.weights, grid=grid, tokens=trace.target_tokens, mentions=mentions)
+    except AttentionError:
+        return []
+    return score_pointing(looks, grid=grid) if looks else []
 
 
 def count_wrong_words(run: Run, pairs: Pairs) -> Metric:

@@ -61,7 +61,9 @@ def test_files_can_be_read_back(tmp_path: Path) -> None:
     assert not find_unreadable(things)
     for source, target in zip(pairs.source, pairs.target, strict=True):
         assert all(" ".join(thing.words) in target for thing in things[source])
-    files["test"].write_text('{"image": "x.png"}\n')
+    files["test"].write_text('{"image": "x.png", "captions": ["a dog"]}\n')
+    assert read_things(files["test"]) == {}
+    files["test"].write_text('{"image": "x.png", "things": [{"box": [0, 0, 1]}]}\n')
     with pytest.raises(DataError, match="line 1: each line needs an image and its things"):
         read_things(files["test"])
 

@@ -59,6 +59,7 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
+    from seq2see.data.shapes import read_things
     from seq2see.metrics.meteor import explain_absence
     from seq2see.metrics.text import make_bleu
     from seq2see.review import review
@@ -88,7 +89,14 @@ def evaluate(
     how = wishes.apply(loaded)
     with hire(loaded, workers or choose_workers(loaded, len(pairs), how["search"])) as shared:
         predictions = shared.predict(list(pairs.source), **how)
-    result = review(loaded, pairs, name=str(origin), predictions=predictions, bleu_tokenizer=bleu_tokenizer)
+    result = review(
+        loaded,
+        pairs,
+        name=str(origin),
+        predictions=predictions,
+        bleu_tokenizer=bleu_tokenizer,
+        things=read_things(origin.file),
+    )
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))

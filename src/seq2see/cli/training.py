@@ -25,6 +25,7 @@ from seq2see.data.album import is_picture
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
+from seq2see.data.shapes import read_things
 from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric, is_match
 from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
@@ -177,8 +178,10 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     """Score the run on data it has not seen, show examples, write the report, and say what to do next."""
     run = seq2see.load(out, trust=True)
     pairs, name = (job.test, "test data") if job.test is not None else (job.valid, "held-out data")
+    files = origins(run.config)
+    origin = files.get("test" if job.test is not None else "valid", files["train"])
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        result = review(shared, pairs, name=name)
+        result = review(shared, pairs, name=name, things=read_things(origin.file))
     console.print(f"\n{finished.reason}: {finished.update:,} updates")
     console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
     show_examples(result, examples)

@@ -67,9 +67,16 @@ def write_shapes(folder: Path, *, train: int, valid: int, test: int, seed: int) 
 
 
 def read_things(file: Path) -> dict[str, list[Thing]]:
-    """The things of each picture, by its absolute path, from a file as `write_shapes` writes it."""
-    found = {}
+    """The things of each picture, by its absolute path, from a file as `write_shapes` writes it; other files have none.
+
+    Whether a file names things at all is for its first line to say.
+    """
+    found: dict[str, list[Thing]] = {}
+    if not file.name.endswith(".jsonl"):
+        return found
     for number, line in enumerate(read_lines(file, Reading()), 1):
+        if number == 1 and not ('"things"' in line and '"box"' in line):
+            return found
         try:
             row = json.loads(line)
             things = [Thing(Box(*map(float, each["box"])), tuple(each["words"])) for each in row["things"]]

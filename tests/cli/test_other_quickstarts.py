@@ -1,0 +1,76 @@
+"""The quickstart with pictures of shapes, and with an exercise for a memory."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import seq2see
+from seq2see.cli import quickstart as command
+from seq2see.cli.app import app
+from seq2see.core.box import Thing
+from seq2see.core.errors import ConfigError
+from seq2see.data.shapes import read_things
+from seq2see.review import play_pointing
+from seq2see.run import Prediction
+
+TINY = ["train.updates=2", "train.evaluate_every=2", "train.evaluate_pairs=4", "model.encoder.rows=12"]
+
+
+def run(*words: Any) -> Any:
+    return CliRunner().invoke(app, ["quickstart", *map(str, words)])
+
+
+@pytest.mark.slow
+def test_an_exercise_goes_from_nothing_to_wrong_symbols(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "EXERCISE_SIZES", {"train": 60, "valid": 8, "test": 8, "longer": 4})
+    result = run("--task", "copy", "--lengths", "2..4", "--out", tmp_path / "run", *TINY)
+    assert result.exit_code == 0, result.output
+    assert "wrong symbols at twice the greatest of them" in " ".join(result.output.split())
+    assert (tmp_path / "run" / "report.html").is_file()
+    longer = (tmp_path / "exercises" / "copy" / "longer.tsv").read_text().splitlines()
+    assert {len(line.split("\t")[1].split()) for line in longer} == {8}
+
+
+@pytest.mark.slow
+def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "SCENES", {"train": 24, "valid": 4, "test": 4})
+    small = [
+        "tokens.source.size=32",
+        "train.batch_tokens=64",
+        "model.encoder.size=8",
+        "model.decoder.size=8",
+        "search=greedy",
+    ]
+    result = run("--task", "shapes", "--out", tmp_path / "run", *small, *TINY[:3])
+    assert result.exit_code == 0, result.output
+    captioner, things = seq2see.load(tmp_path / "run"), read_things(tmp_path / "shapes" / "test.jsonl")
+    predictions = [name_all(captioner, source, found) for source, found in things.items()]
+    metrics = {metric.name: metric for metric in play_pointing(captioner, predictions, things)}
+    assert 0 < metrics["pointing_chance"].value < 100
+    assert "n:16|grid:4x4" in metrics["pointing"].signature, "two words for each of two things in four pictures"
+
+
+def name_all(captioner: seq2see.Run, source: str, things: list[Thing]) -> Prediction:
+    """A prediction that names everything in a picture."""
+    caption = " and ".join(" ".join(thing.words) for thing in things)
+    encoded = captioner.task.target.encode(caption)
+    return Prediction(caption, 0.0, encoded.tokens, encoded.ids, source, run=captioner)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--lengths", "2..4"], "dates have no lengths"),
+        (["--task", "copy", "--lengths", "5"], r"must be two numbers such as 1\.\.20; got 5"),
+    ],
+    ids=str,
+)
+def test_lengths_that_mean_nothing_are_named(words: list[str], sentence: str) -> None:
+    error = run(*words).exception
+    assert isinstance(error, ConfigError)
+    with pytest.raises(ConfigError, match=sentence):
+        raise error
