@@ -9,7 +9,7 @@ from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.core.trace import tracing
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
-from seq2see.models.share import table_scales
+from seq2see.models.share import share_fitting, share_parameters, table_scales
 
 LSTM = {"kind": "rnn", "cell": "lstm", "size": 6, "embedding_size": 6, "layers": 3}
 PLAIN = {**LSTM, "reader": {"kind": "after", "score": "general", "input_feeding": False}, "start": "zeros"}
@@ -18,13 +18,14 @@ SOURCE, TARGET = torch.tensor([[3, 5, 6, 2]]), torch.tensor([[1, 8]])
 
 def build(share: list[str], encoder: Any = None, decoder: Any = None) -> Seq2Seq:
     torch.manual_seed(1)
-    return build_seq2seq(
+    model = build_seq2seq(
         encoder=part("encoder", encoder or {**LSTM, "directions": "forward"}),
         decoder=part("decoder", decoder or PLAIN),
         source_sizes={"vocabulary": 11},
         target_vocabulary=11,
-        share=share,
     )
+    share_parameters(model, share)
+    return model
 
 
 def shared_names(model: Seq2Seq) -> set[str]:
@@ -50,6 +51,17 @@ def count(model: Seq2Seq) -> int:
 )
 def test_what_is_shared_counts_once(share: list[str], saved: int) -> None:
     assert count(build(share)) == count(build([])) - saved
+
+
+def test_what_fits_is_shared_and_the_rest_stays_its_own() -> None:
+    names = {"encoder.embed.weight", "decoder.embed.weight", "decoder.output.weight"}
+    for joint, narrow, expected in ((True, 6, 2), (False, 6, 1), (True, 4, 0)):
+        model = build([], decoder={**PLAIN, "embedding_size": narrow})
+        share_fitting(model, joint=joint)
+        assert len(shared_names(model) & names) == expected
+    language = build([], encoder={"kind": "nothing", "memory_size": 6})
+    share_fitting(language, joint=True)
+    assert shared_names(language) == {"decoder.output.weight"}
 
 
 def test_a_step_of_training_leaves_one_tensor() -> None:

@@ -1,6 +1,6 @@
 """An encoder and a decoder, joined by a memory."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int, Shaped
@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
-from seq2see.models.share import share as share_parameters
 
 
 @runtime_checkable
@@ -52,12 +51,9 @@ def build_seq2seq(
     decoder: Part,
     source_sizes: Mapping[str, int],
     target_vocabulary: int,
-    share: Sequence[str] = (),
     evenness: float = 0.0,
 ) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
     built: Any = encoder(**source_sizes)
     writer = decoder(vocabulary=target_vocabulary, memory_size=built.memory_size)
-    model = Seq2Seq(encoder=built, decoder=writer, evenness=evenness)
-    share_parameters(model, share)
-    return model
+    return Seq2Seq(encoder=built, decoder=writer, evenness=evenness)

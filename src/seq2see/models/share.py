@@ -1,6 +1,7 @@
 """Sharing between encoder and decoder: parameters that are one and the same tensor under two names."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from torch import Size, nn
@@ -11,13 +12,20 @@ from seq2see.nn.embed import Embed
 PATH = ("model", "share")
 
 
-def share(model: Any, wanted: Sequence[str]) -> None:
+def share_parameters(model: Any, wanted: Sequence[str]) -> None:
     """Make one of what is wanted: `output`, `embeddings`, `layers`.
 
     Parameters are shared, never modules, so that each half keeps names of its own in a trace.
     """
     for name, make_one in (("output", _share_output), ("embeddings", _share_embeddings), ("layers", _share_layers)):
         if name in wanted:
+            make_one(model.encoder, model.decoder)
+
+
+def share_fitting(model: Any, *, joint: bool) -> None:
+    """Make one of embeddings and output as far as their sizes permit it; embeddings if there is one vocabulary."""
+    for make_one in (_share_output, _share_embeddings) if joint else (_share_output,):
+        with suppress(ConfigError):
             make_one(model.encoder, model.decoder)
 
 

@@ -22,6 +22,7 @@ from seq2see.metrics.caption import glance_captions, score_captions
 from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
+from seq2see.models.share import share_fitting, share_parameters
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
@@ -56,8 +57,8 @@ class Transduction:
 
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
-        share = config.model.share or ()
-        if "embeddings" in share and config.tokens.joint is None:
+        share, joint = config.model.share or (), config.tokens.joint is not None
+        if "embeddings" in share and not joint:
             raise ConfigError(
                 "sharing the embeddings needs one vocabulary for both sides; write tokens.joint instead of "
                 "tokens.source and tokens.target, or leave embeddings out of model.share.",
@@ -65,14 +66,19 @@ class Transduction:
             )
         with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
             torch.manual_seed(config.seed)
-            return build_seq2seq(
+            model = build_seq2seq(
                 encoder=part("encoder", config.model.encoder, path=("model", "encoder")),
                 decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
                 source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
-                share=share,
                 evenness=config.train.attention_penalty,
             )
+            if share == "fitting":
+                apart = config.init is not None and config.init.encoder and config.init.decoder
+                share_fitting(model, joint=joint and not apart)
+            else:
+                share_parameters(model, share)
+            return model
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
         """Cross-entropy under teacher forcing; padding is never computed at the output layer.
