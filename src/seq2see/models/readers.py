@@ -5,7 +5,7 @@ output layer sees (`features`). All of them take [n t .]: t = 1 while stepping, 
 needs what an earlier one read. `positions` are the numbers of the steps, from 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,6 +16,7 @@ from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.nn.attend import Attend
 from seq2see.nn.dropout import Dropout
+from seq2see.nn.shared import share
 
 SOFTMAX = Part("normalise", "softmax")
 
@@ -28,6 +29,11 @@ class Reading:
     keys: Float[Tensor, "b 1 s k"] | None = None
     values: Float[Tensor, "b 1 s d"] | None = None
     summary: Float[Tensor, "b d"] | None = None
+
+    def share(self) -> "Reading":
+        """The same for the steps of a walk, which share its gradients."""
+        keys, values = (None if each is None else share(each) for each in (self.keys, self.values))
+        return replace(self, keys=keys, values=values)
 
 
 def look(

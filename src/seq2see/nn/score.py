@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.shapes import Count
+from seq2see.nn.shared import compare
 
 
 class Score(nn.Module):
@@ -42,7 +43,7 @@ class Dot(Score):
         _need_one_size("dot", query_size, key_size)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return query @ keys.transpose(-1, -2)
+        return compare(query, keys)
 
     def fused_scale(self, size: int) -> float | None:
         return 1.0
@@ -56,7 +57,7 @@ class ScaledDot(Score):
         _need_one_size("scaled_dot", query_size, key_size)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return query @ keys.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        return compare(query, keys) / math.sqrt(query.shape[-1])
 
     def fused_scale(self, size: int) -> float | None:
         return 1 / math.sqrt(size)
@@ -87,7 +88,7 @@ class General(Score):
         return self.project(keys) if self.early else keys
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return (query if self.early else self.project(query)) @ keys.transpose(-1, -2) * self.scale
+        return compare(query if self.early else self.project(query), keys) * self.scale
 
     def fused_scale(self, size: int) -> float | None:
         return self.scale if self.early else None  # once the keys are prepared, the rest is a dot product
@@ -142,7 +143,7 @@ class Cosine(Score):
         return F.normalize(keys, dim=-1)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        angles = F.normalize(query, dim=-1) @ keys.transpose(-1, -2)
+        angles = compare(F.normalize(query, dim=-1), keys)
         return angles if self.log_strength is None else self.log_strength.exp() * angles
 
 
