@@ -69,6 +69,10 @@ def test_the_team_follows_from_model_cores_and_wishes(monkeypatch: pytest.Monkey
     assert choose_team(Train(threads=3), large) == Team(1, 3)
     assert choose_team(Train(workers=3), large) == Team(3, 2)
     assert choose_team(Train(workers=16), large) == Team(16, 1)
+    seeing = nn.Module()
+    seeing.encoder = nn.Module()
+    seeing.encoder.picture_size = 32  # type: ignore[assignment]
+    assert choose_team(Train(batch_tokens=128), seeing) == Team(2, 4)  # however small: a picture is many cells
     assert recall_team(Train(), large, {"workers": 16, "threads": 2}) == Team(16, 2)
     assert recall_team(Train(), large, None) == Team(1, 8)  # as before there were workers
 

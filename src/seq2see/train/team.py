@@ -12,6 +12,7 @@ from seq2see.data.batch import Rows
 
 SMALL = 1_000_000  # parameters; below, processes and threads spend as much time waiting for each other as they save
 SHARE = 1024  # tokens of an update that are worth a process of their own
+PICTURE = 16  # as many tokens is one worth if sources are pictures, whose cells are counted nowhere
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,12 @@ class Team:
 def choose_team(train: Train, model: nn.Module) -> Team:
     """As many processes and threads as are worth their trouble; who asks for threads alone gets one process."""
     cores = torch.get_num_threads()
-    if _is_small(model):
+    pictures = hasattr(getattr(model, "encoder", None), "picture_size")
+    if _is_small(model) and not pictures:
         return Team(train.workers or 1, train.threads or 1)
     able = distributed.is_available() and distributed.is_gloo_available()
-    most = train.batch_tokens * train.accumulate // SHARE if able and not train.threads else 1
+    tokens = train.batch_tokens * train.accumulate * (PICTURE if pictures else 1)
+    most = tokens // SHARE if able and not train.threads else 1
     workers = train.workers or max(min(cores, most), 1)
     return Team(workers, train.threads or max(cores // workers, 1))
 
