@@ -115,7 +115,7 @@ class EfficientNetLite0(Backbone):
         self.stem = nn.Sequential(net._conv_stem, net._bn0, nn.ReLU6())
         self.blocks: nn.ModuleList = net._blocks
         self.head = nn.Sequential(net._conv_head, net._bn1, nn.ReLU6())
-        self.to(memory_format=torch.channels_last)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
         states, maps, blocks = self.stem(scaled), [], iter(self.blocks)

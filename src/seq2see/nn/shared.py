@@ -44,19 +44,25 @@ def share(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
 
 def is_shared(tensor: Tensor) -> bool:
     """Whether the steps of a walk share this tensor."""
-    return hasattr(tensor, "tally")
+    return _find_tally(tensor) is not None
 
 
 def compare(query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
     """query @ keys.T"""
-    products: Tensor = _Compare.apply(query, keys, keys.tally) if is_shared(keys) else query @ keys.transpose(-1, -2)
+    tally = _find_tally(keys)
+    products: Tensor = query @ keys.transpose(-1, -2) if tally is None else _Compare.apply(query, keys, tally)
     return products
 
 
 def mix(weights: Float[Tensor, "b h t s"], values: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t d"]:
     """weights @ values"""
-    mixed: Tensor = _Mix.apply(weights, values, values.tally) if is_shared(values) else weights @ values
+    tally = _find_tally(values)
+    mixed: Tensor = weights @ values if tally is None else _Mix.apply(weights, values, tally)
     return mixed
+
+
+def _find_tally(tensor: Tensor) -> Tally | None:
+    return getattr(tensor, "tally", None)
 
 
 class _Share(torch.autograd.Function):

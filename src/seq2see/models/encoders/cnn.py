@@ -60,7 +60,7 @@ class CnnEncoder(nn.Module):
 
     def forward(self, source: UInt8[Tensor, "b 3 y x"] | Float[Tensor, "b d u v"], mask: Bool[Tensor, "b 1"]) -> Memory:
         """Encode pixels, or what `see` made of them."""
-        folded = source.to(self.norms[0].weight.dtype) if source.is_floating_point() else self._fold(source)
+        folded = source.to(self.backbone.mean.dtype) if source.is_floating_point() else self._fold(source)
         states = self._join(folded)
         if self.position is not None:
             states = states + self.position(0, states.shape[1])
