@@ -8,12 +8,15 @@ from seq2see.core.registry import Part
 from seq2see.models.readers import SOFTMAX, Attending, Reading
 from seq2see.nn.dropout import Dropout
 
+OPEN = 2.0  # the gate begins open: half shut, a decoder first learns to write without looking
+
 
 class Gated(Attending):
     """Xu et al. 2015, sections 3.1.2 and 4.2.1: attend with the state before the step, and weigh the context by a gate.
 
     z = beta sum_i alpha_i a_i with beta = sigmoid(f(h_{t-1})) enters the cell; the output layer sees
-    tanh(E y_{t-1} + L_h h_t + L_z z) (eq. 7; the tanh is that of the authors' code), as wide as an embedding.
+    tanh(L_y E y_{t-1} + L_h h_t + L_z z) (eq. 7; the tanh is that of the authors' code, and L_y there because embeddings
+    are far larger than states at first: alone they would fill the tanh), as wide as an embedding.
     """
 
     loops = True
@@ -33,7 +36,8 @@ class Gated(Attending):
         self.feeds = self.fed_size = memory_size
         self.features_size = embedding_size
         self.gate = nn.Linear(size, 1)
-        self.deepen = nn.Linear(size + memory_size, embedding_size)  # L_h and L_z side by side
+        nn.init.constant_(self.gate.bias, OPEN)
+        self.deepen = nn.Linear(size + embedding_size + memory_size, embedding_size)  # L_h, L_y and L_z side by side
         self.dropout = Dropout(dropout)
 
     def before(
@@ -48,5 +52,5 @@ class Gated(Attending):
     def features(
         self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
     ) -> Float[Tensor, "n t o"]:
-        deep: Tensor = embedded + self.deepen(torch.cat([hidden, fed], dim=-1))
+        deep: Tensor = self.deepen(torch.cat([hidden, embedded, fed], dim=-1))
         return self.dropout(deep.tanh())
