@@ -194,6 +194,9 @@ class Desk:
                 if name == "gone":
                     return
                 yield format_event(name, data)
+        except (asyncio.CancelledError, GeneratorExit):  # nobody reads any more
+            self.meter.left.add()
+            raise
         finally:
             gone.cancel()
             self.batcher.leave([job])

@@ -153,7 +153,7 @@ def read_body(shape: type[T], body: bytes) -> T:
 def _say(shape: type[Shape], error: ValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return "the body must be JSON; got something else."
+        return f"the body must be JSON; got something else ({first['ctx']['error']})."
     place = [str(step) for step in first["loc"]]
     if first["type"] == "extra_forbidden":
         known = [name for name in shape.model_fields if len(place) == 1]
