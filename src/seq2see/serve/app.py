@@ -168,9 +168,9 @@ def _add_pages(app: FastAPI) -> None:
         return HTMLResponse(render_studio({}))
 
     @app.get("/docs", include_in_schema=False)
-    async def manual() -> HTMLResponse:
+    async def manual(request: Request) -> HTMLResponse:
         """The API, for people."""
-        return HTMLResponse(render_manual(app.openapi()))
+        return HTMLResponse(render_manual(app.openapi(), str(request.base_url)))
 
 
 def _add_sentences(app: FastAPI) -> None:

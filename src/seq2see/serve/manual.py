@@ -45,6 +45,11 @@ PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>seq2see: the API</title><style>{style}</style></head>
 <body><main><h1>seq2see {version}: the API</h1>
+<p>A question is JSON, with exactly one source; everything else may be left out. A picture may also come as a file of a
+form, with the rest as JSON in a field <code>question</code>. What goes wrong is
+<code>{{"error": "a sentence"}}</code>.</p>
+<pre class="scroller">curl {address}v1/predict -H "content-type: application/json" -d '{{"text": "abc", "beam": 4}}'
+curl {address}v1/predict -F image=@photo.jpg -F 'question={{"beam": 4}}'</pre>
 <p>All of it for programs: <a href="openapi.json">openapi.json</a>. To try it by hand: <a href=".">the page</a>.</p>
 {parts}</main></body></html>
 """
@@ -79,6 +84,7 @@ def _bound(schema: dict[str, Any], bounds: Bounds, texts: int) -> None:
     properties = schema["properties"]
     text = {"type": "string", "maxLength": bounds.text}
     properties["text"] = properties["document"] = {"anyOf": [text, {"type": "null"}]}
+    properties["image"] = {"anyOf": [{"type": "string", "contentEncoding": "base64"}, {"type": "null"}]}
     several = {"type": "array", "items": text, "minItems": 1, "maxItems": texts}
     properties["texts"] = {"anyOf": [several, {"type": "null"}]}
     for name, most in (("beam", bounds.beam), ("max_length", bounds.length), ("min_length", bounds.length - 1)):
@@ -116,19 +122,20 @@ def describe_api(app: FastAPI, *, token: bool) -> dict[str, Any]:
     return document
 
 
-def render_manual(document: Mapping[str, Any]) -> str:
+def render_manual(document: Mapping[str, Any], address: str) -> str:
     """The same as a page that needs nothing from elsewhere."""
     parts = [
         _render_operation(path, method, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     ]
-    return PAGE.format(style=read_style(), version=__version__, parts="\n".join(parts))
+    return PAGE.format(style=read_style(), version=__version__, address=html.escape(address), parts="\n".join(parts))
 
 
 def _render_operation(path: str, method: str, operation: Mapping[str, Any]) -> str:
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
-    rows = [(name, _name_type(field)) for name, field in body.get("properties", {}).items()]
+    fields = sorted(body.get("properties", {}).items(), key=lambda field: field[0] not in SOURCES)  # what is read first
+    rows = [(name, _name_type(field)) for name, field in fields]
     answers = [(status, answer["description"]) for status, answer in sorted(operation["responses"].items())]
     return (
         f"<h2>{method.upper()} {html.escape(path)}</h2><p>{html.escape(operation['description'])}</p>"
@@ -165,5 +172,6 @@ def _name_type(field: Mapping[str, Any]) -> str:
 
 def _name_range(field: Mapping[str, Any]) -> list[str]:
     words = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to", "exclusiveMaximum": "below"}
-    words["maxLength"] = "of characters up to"
-    return [f"{word} {field[name]:,.10g}" for name, word in words.items() if name in field]
+    said = [f"{word} {field[name]:,.10g}" for name, word in words.items() if name in field]
+    said += [f"in {field['contentEncoding']}"] if "contentEncoding" in field else []
+    return [*said, f"of up to {field['maxLength']:,} characters"] if "maxLength" in field else said

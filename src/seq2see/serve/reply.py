@@ -122,6 +122,7 @@ class Model(Reply):
     error: str | None = None
     preset: str | None = None
     source: Literal["text", "image", "document"] | None = None
+    writes: Literal["text", "label"] | None = None
     search: str | dict[str, Any] | None = None
     parameters: int | None = None
 

@@ -1,7 +1,7 @@
 // The grid of one map: a row for each token that looks, a column for each looked at, to hover or walk with arrow keys.
 
 function showGrid(view) {
-  const grid = drawGrid(view.rows.tokens, view.columns.tokens, view.columns.reversed);
+  const grid = drawGrid(view.rows, view.columns);
   const scroller = make("div", { class: "scroller", tabindex: "-1" }, grid.table);
   scroller.addEventListener("keydown", (event) => walk(view, grid, event));
   grid.cells.forEach((row, r) => row.forEach((cell, c) => {
@@ -12,7 +12,9 @@ function showGrid(view) {
   return [scroller];
 }
 
-function drawGrid(queries, keys, reversed) {
+const ROOMY = 24; // columns up to which cells are large
+
+function drawGrid({ name: down, tokens: queries }, { name: across, tokens: keys, reversed }) {
   const upright = keys.every((t) => t.start === t.end || countLetters(t.text) <= 1);
   const table = make("table", { class: upright ? "grid upright" : "grid slanted", role: "grid", dir: reversed ? "rtl" : "ltr" });
   table.setAttribute("aria-label", "Attention weights: a row for each token that looks, a column for each looked at");
@@ -20,7 +22,8 @@ function drawGrid(queries, keys, reversed) {
   const targets = queries.map((token, row) => drawHeader(token, "target", row, -1));
   const cells = targets.map((_, row) => sources.map((_, column) => drawCell("td", "", row, column)));
   const rows = targets.map((target, row) => make("tr", {}, target, ...cells[row]));
-  const corner = make("td", { class: "corner" });
+  const corner = make("td", { class: "corner" }, make("span", { class: "name" }, `${across} ${reversed ? "←" : "→"}`), make("span", { class: "name" }, `${down} ↓`));
+  table.classList.toggle("roomy", keys.length <= ROOMY);
   table.append(make("thead", {}, make("tr", {}, corner, ...sources)), make("tbody", {}, ...rows));
   measureLabels(table, keys);
   targets[0].tabIndex = 0;

@@ -11,7 +11,9 @@ function drawStudio(payload) {
   studio.views = make("div", {});
   window.addEventListener("hashchange", () => restore(studio) && redraw(studio));
   begin(studio);
-  return [make("h1", { class: "small-title" }, payload.title), studio.top, studio.status, studio.spoken, studio.meddling, studio.views];
+  const about = make("p", { class: "quiet about" }, "Give a model something to read; see what it writes, and what it looks at for each token. ",
+    "Programs ask by ", make("a", { href: "docs" }, "the API"), ".");
+  return [make("h1", { class: "small-title" }, payload.title), about, studio.top, studio.status, studio.spoken, studio.meddling, studio.views];
 }
 
 async function begin(studio) {
@@ -166,7 +168,7 @@ function showMeddling(studio) {
   const content = drawMeddling(studio);
   studio.meddling.hidden = !content.length;
   if (studio.before) studio.meddling.open = true;
-  studio.meddling.replaceChildren(make("summary", {}, "What if …"), ...content, ...listChanges(studio));
+  studio.meddling.replaceChildren(make("summary", {}, "What if a token, a head or the search were another?"), ...content, ...listChanges(studio));
 }
 
 // The whole state is in the address, so that it can be kept and sent.
