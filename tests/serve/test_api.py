@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from served import Client, ask, occupied
 
+from seq2see.inspect.faithfulness import leave_one_out
 from seq2see.run import Decoding, Run, load
 from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
@@ -158,6 +159,14 @@ def test_changes_and_prefixes_of_an_explanation(folders: list[Path]) -> None:
     assert given["target"] == "edaf"
 
 
+def test_words_are_left_out(folders: list[Path], run: Run) -> None:
+    answer = ask(folders, lambda client, _: post(client, "/v1/explain", text="abc de", beam=1, leave_out=True))
+    prediction = run.predict("abc de", beam=1)
+    falls = leave_one_out(run.task, run.model, "abc de", prediction, [(0, 3), (4, 6)])
+    assert [(each["start"], each["end"]) for each in answer["falls"]] == [(0, 3), (4, 6)]
+    assert [each["fall"] for each in answer["falls"]] == pytest.approx(falls.tolist(), abs=1e-5)
+
+
 def test_words_are_weighed(folders: list[Path]) -> None:
     answer = ask(folders, lambda client, _: post(client, "/v1/predict", text="abc de", attention="words"))
     attention = answer["outputs"][0]["attention"]
@@ -254,7 +263,9 @@ def test_answers_are_as_documented(folders: list[Path], captions: Path, labels: 
         ):
             body = {"model": name, **source, "beam": 2, "max_length": 4}
             Answer.model_validate(await post(client, "/v1/predict", **body, n_best=2, attention="full"))
-            Explained.model_validate(await post(client, "/v1/explain", **body, choices=2, history=True))
+            Explained.model_validate(
+                await post(client, "/v1/explain", **body, choices=2, history=True, leave_out=name != "captions")
+            )
         Models.model_validate((await client.get("/v1/models")).json())
         document = (await client.get("/openapi.json")).json()
         assert "401" not in json.dumps(document)  # no token is wanted here

@@ -91,6 +91,14 @@ class Tree(Reply):
     best: int | None
 
 
+class Fall(Reply):
+    """How much the log-probability of the output falls without a word of the source."""
+
+    start: int
+    end: int
+    fall: float
+
+
 class Explained(Reply):
     """An output, and what the model looked at; which of the later fields there are depends on the run."""
 
@@ -102,6 +110,7 @@ class Explained(Reply):
     ids: list[int]
     choices: list[list[Choice]] | None
     history: Tree | None
+    falls: list[Fall] | None
     source_tokens: list[Piece] | None = None
     target_tokens: list[Piece] | None = None
     maps: list[Map] | None = None

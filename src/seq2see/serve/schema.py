@@ -126,6 +126,7 @@ class Explanation(Question):
     changes: Annotated[tuple[Change, ...], Field(max_length=200)] = ()
     choices: Annotated[int, Field(ge=0, le=50)] = 0  # likeliest tokens to list for each place of the output
     history: bool = False  # whether to tell what a beam looked at
+    leave_out: bool = False  # whether to tell how much less likely the output is without each word of the source
 
     @property
     def changed(self) -> tuple[Change, ...]:

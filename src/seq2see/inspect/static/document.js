@@ -27,8 +27,7 @@ function hasFalls(trace) {
 function drawDocumentControls(view) {
   const ways = ["attention", "leaving out"];
   const choose = (index) => { view.by = ways[index]; showSentences(view); };
-  const bar = make("span", { class: "bar" });
-  bar.style.background = `linear-gradient(90deg, ${settings.light.join(", ")})`;
+  const bar = drawBar();
   return make("div", { class: "controls" },
     hasFalls(view.trace) ? makeSelect("Colours show", ways, choose) : null,
     make("span", { class: "legend" }, "0", bar, "the largest of the document"));

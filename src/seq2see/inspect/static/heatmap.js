@@ -9,7 +9,30 @@ function showGrid(view) {
     cell.title = `${view.weights[r][c] ?? "unknown"}`;
   }));
   view.light = (here) => lightGrid(view, grid, here);
+  if (showsFalls(view)) grid.table.append(drawFalls(view));
   return [scroller];
+}
+
+function showsFalls(view) {
+  return view.kind === "grid" && view.columns.side === "source" && view.trace.falls?.length > 0;
+}
+
+// Below each word of the source, what becomes of the output without it.
+function drawFalls({ columns, trace: { falls } }) {
+  const most = Math.max(...falls.map(({ fall }) => fall), 1e-12);
+  const cells = [];
+  for (const { start, end } of columns.tokens) {
+    const found = start === end ? undefined : falls.find((each) => each.start <= start && start < each.end);
+    const last = cells.at(-1);
+    if (found && last?.found === found) last.cell.colSpan += 1;
+    else cells.push({ found, cell: make("td", { class: "fall" }) });
+  }
+  for (const { found, cell } of cells.filter(({ found }) => found)) {
+    cell.append(`${found.fall > 0 ? "−" : "+"}${Math.abs(found.fall).toFixed(1)}`);
+    cell.title = formatFall(found.fall);
+    paint(cell, Math.max(found.fall, 0) / most, "warm_");
+  }
+  return make("tfoot", {}, make("tr", {}, make("th", { class: "without", scope: "row" }, "Without it"), ...cells.map(({ cell }) => cell)));
 }
 
 const ROOMY = 24; // columns up to which cells are large

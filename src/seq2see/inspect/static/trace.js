@@ -140,11 +140,12 @@ function nameMap(view) {
   const map = view.trace.maps[view.map];
   const count = map.weights.length;
   const told = view.kind === "grid" ? `Each row is a token of the ${nameSide(view.rows)}: the stronger the colour, the more it looked at that token of the ${nameSide(view.columns)}` : "";
+  const falls = showsFalls(view) ? "below, how the log-probability of the output changes when a word is left out" : "";
   const off = view.weights.flat().some((weight) => weight !== 0) ? "" : "all weights are 0";
   const heads = count === 1 && map.averaged > 1 ? nameMean(map.averaged) : "";
   const words = view.words ? "words: weights summed over those looked at, averaged over those that look" : "";
   const scale = view.stretch ? `colours scaled to this map's largest weight, ${formatWeight(view.scale)}` : "";
-  return [told, heads, words, scale, off].filter(Boolean).join("; ");
+  return [told, heads, words, scale, off, falls].filter(Boolean).join("; ");
 }
 
 function nameSide({ name, side }) {
@@ -185,12 +186,16 @@ function chooseMap(view) {
   return parts;
 }
 
-function drawLegend(scale) {
+function drawBar() {
   const bar = make("span", { class: "bar painted" });
   for (const theme of ["light", "dark"]) {
     bar.style.setProperty(`--${theme}`, `linear-gradient(to right, ${settings[theme].join(", ")})`);
   }
-  return make("span", { class: "legend" }, "weight 0", bar, scale === 1 ? "1" : formatWeight(scale));
+  return bar;
+}
+
+function drawLegend(scale) {
+  return make("span", { class: "legend" }, "weight 0", drawBar(), scale === 1 ? "1" : formatWeight(scale));
 }
 
 function listen(view, root) {

@@ -37,10 +37,20 @@ function drawForm(studio) {
   const model = studio.models[place(studio.question.model)];
   const button = make("button", { type: "submit", class: "primary" }, model?.writes === "label" ? "Label" : "Write");
   const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
-  form.append(make("div", { class: "controls" }, run, other, tellRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
+  form.append(make("div", { class: "controls" }, run, other, drawLeaveOut(studio, model), tellRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
     make("div", { class: "buttons" }, button, ...drawTools(studio)));
   studio.text = text;
   return form;
+}
+
+// Whether attention is honest: what the output loses when each word of the source is left out in turn.
+function drawLeaveOut(studio, model) {
+  if (model?.source === "image") return null;
+  return makeSwitch("Leave out each word in turn", studio.question.leave_out, (leave_out) => {
+    studio.question = { ...studio.question, leave_out };
+    if (studio.before) studio.before = { ...studio.before, leave_out };
+    if (studio.question.text) write(studio);
+  });
 }
 
 // What a run is, in a few words.

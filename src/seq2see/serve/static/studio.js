@@ -1,6 +1,6 @@
 // The page of the server: a question, its answer as it is written, and everything there is to see of it.
 
-const FRESH = { model: null, text: "", search: { way: "as configured" }, prefix_ids: null, prefix: null, changes: [] };
+const FRESH = { model: null, text: "", search: { way: "as configured" }, prefix_ids: null, prefix: null, changes: [], leave_out: false };
 
 function drawStudio(payload) {
   const studio = { models: [], question: FRESH, before: null, against: null, look: {}, results: [], plan: [], turn: 0 };
@@ -95,12 +95,13 @@ function planViews(studio) {
   return views.map(([name, each]) => ({ name: views.length > 1 ? name : null, question: each, body: pack(studio, each) }));
 }
 
-function pack(studio, { model, text, search, prefix_ids, prefix, changes }) {
+function pack(studio, { model, text, search, prefix_ids, prefix, changes, leave_out }) {
   const source = readsPictures(studio, model) ? { image: studio.image } : { text };
   const body = { model, ...source, ...packSearch(search), choices: 8, history: true };
   if (prefix_ids) body.prefix_ids = prefix_ids;
   if (prefix) body.prefix = prefix;
   if (changes.length) body.changes = changes;
+  if (leave_out && !source.image) body.leave_out = true;
   return body;
 }
 
@@ -129,7 +130,7 @@ async function write(studio) {
 }
 
 // The output token by token, each with its probability; what a beam has only drafted is faint.
-async function speak(studio, { choices, history, changes, ...body }, signal) {
+async function speak(studio, { choices, history, changes, leave_out, ...body }, signal) {
   const draft = make("span", { class: "draft" });
   studio.spoken.replaceChildren(draft);
   let certain = 0;
