@@ -6,9 +6,9 @@ from typing import Any
 
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
-from seq2see.core.word import find_words
+from seq2see.core.word import choose_unit, find_words
 from seq2see.data.tokenise import Tokenizer
-from seq2see.inspect.alignment import choose_unit, choose_units, default_choice, merge_trace
+from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
@@ -116,9 +116,11 @@ def _leave_out(run: Run, source: str, ids: Sequence[int]) -> list[dict[str, Any]
     reads = len(words) * len(cutter.encode(source).ids)
     if reads > MOST_READ:
         raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
-    falls = leave_one_out(run.task, run.model, source, Output("", 0.0, (), tuple(ids), source), words) if ids else []
-    pairs = zip(words, falls, strict=False)
-    return [{"start": start, "end": end, "fall": float(fall)} for (start, end), fall in pairs]
+    if not ids:
+        return []
+    falls = leave_one_out(run.task, run.model, source, Output("", 0.0, (), tuple(ids), source), words)
+    pairs = zip(words, falls.tolist(), strict=True)
+    return [{"start": start, "end": end, "fall": fall} for (start, end), fall in pairs]
 
 
 def _explain_output(found: Prediction, *, leave_out: bool = False) -> dict[str, Any]:
