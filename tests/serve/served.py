@@ -1,7 +1,8 @@
-"""A server inside the test: clients speak to the application without a network."""
+"""A server inside the test: clients speak to the application without a network, or to a port of its own."""
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from seq2see.serve.app import make_app
 from seq2see.serve.batcher import Job
 from seq2see.serve.desk import Desk
 from seq2see.serve.schema import Bounds
+from seq2see.serve.server import Server, name_address, open_socket
 from seq2see.serve.shelf import Shelf
 
 Client = httpx2.AsyncClient
@@ -53,3 +55,22 @@ async def occupied(desk: Desk) -> AsyncIterator[None]:
         yield
     finally:
         done.set()
+
+
+class listening:  # noqa: N801 (reads as what it does)
+    """A server on a port of its own."""
+
+    def __init__(self, shelf: Shelf, **options: Any) -> None:
+        self.server = Server(*make_app(shelf, **options))
+        self.socket = open_socket("127.0.0.1", 0)
+        self.thread = threading.Thread(target=lambda: self.server.run(sockets=[self.socket]))
+
+    def __enter__(self) -> str:
+        self.thread.start()
+        while not self.server.started:
+            time.sleep(0.02)
+        return name_address(self.socket)
+
+    def __exit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        self.thread.join(30)

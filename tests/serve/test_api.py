@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from served import Client, ask, occupied
 
+from seq2see.inspect.faithfulness import leave_one_out
 from seq2see.run import Decoding, Run, load
 from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
@@ -21,6 +22,7 @@ from seq2see.serve.batcher import Job
 from seq2see.serve.desk import Desk
 from seq2see.serve.meter import Meter
 from seq2see.serve.picture import check_picture
+from seq2see.serve.reply import Answer, Explained, Models
 from seq2see.serve.schema import Bounds, RefusalError
 
 TEXTS = ["abc", "hgfedcba", "a", "", "cab cab"]
@@ -157,6 +159,14 @@ def test_changes_and_prefixes_of_an_explanation(folders: list[Path]) -> None:
     assert given["target"] == "edaf"
 
 
+def test_words_are_left_out(folders: list[Path], run: Run) -> None:
+    answer = ask(folders, lambda client, _: post(client, "/v1/explain", text="abc de", beam=1, leave_out=True))
+    prediction = run.predict("abc de", beam=1)
+    falls = leave_one_out(run.task, run.model, "abc de", prediction, [(0, 3), (4, 6)])
+    assert [(each["start"], each["end"]) for each in answer["falls"]] == [(0, 3), (4, 6)]
+    assert [each["fall"] for each in answer["falls"]] == pytest.approx(falls.tolist(), abs=1e-5)
+
+
 def test_words_are_weighed(folders: list[Path]) -> None:
     answer = ask(folders, lambda client, _: post(client, "/v1/predict", text="abc de", attention="words"))
     attention = answer["outputs"][0]["attention"]
@@ -240,6 +250,35 @@ def test_other_paths_and_methods_are_sentences_too(folders: list[Path]) -> None:
         assert "$ref" not in json.dumps(schema["paths"]["/v1/explain"]["post"]["requestBody"])
 
     ask(folders, talk)
+
+
+def test_answers_are_as_documented(folders: list[Path], captions: Path, labels: Path) -> None:
+    picture = base64.b64encode(make_picture()).decode()
+
+    async def talk(client: Client, desk: Desk) -> None:
+        for name, source in (
+            ("heads", {"text": "fade"}),
+            ("labels", {"text": "A. B."}),
+            ("captions", {"image": picture}),
+        ):
+            body = {"model": name, **source, "beam": 2, "max_length": 4}
+            Answer.model_validate(await post(client, "/v1/predict", **body, n_best=2, attention="full"))
+            Explained.model_validate(
+                await post(client, "/v1/explain", **body, choices=2, history=True, leave_out=name != "captions")
+            )
+        Models.model_validate((await client.get("/v1/models")).json())
+        document = (await client.get("/openapi.json")).json()
+        assert "401" not in json.dumps(document)  # no token is wanted here
+        asked = document["paths"]["/v1/predict"]["post"]
+        assert asked["requestBody"]["content"]["application/json"]["schema"]["properties"]["n_best"]["maximum"] == 16
+        for status, _, body in WRONG:
+            answer = await client.post("/v1/predict", json=body)
+            assert answer.headers["content-type"] in asked["responses"][str(status)]["content"]
+        manual = await client.get("/docs")
+        assert all(f"{path}</h2>" in manual.text for path in document["paths"])
+        assert "src=" not in manual.text  # it needs nothing from elsewhere
+
+    ask([*folders, captions, labels], talk)
 
 
 def test_a_mistake_of_ours_is_a_sentence(folders: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """The page in a real browser: what is typed, streamed, pointed at and changed; every number is the trace's own."""
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +10,11 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from browser import Browser, browse, find_browser
+from served import listening
 
 from seq2see.inspect.colour import LIGHT, mix_colour
 from seq2see.run import load
-from seq2see.serve.app import make_app
 from seq2see.serve.schema import Bounds
-from seq2see.serve.server import Server, name_address, open_socket
 from seq2see.serve.shelf import Shelf
 
 pytestmark = [
@@ -36,27 +34,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def address(folders: list[Path]) -> Iterator[str]:
     """A server with both runs, in a thread of this process."""
-    with serving(Shelf(folders), bounds=Bounds(text=60, seconds=300.0)) as place:
+    with listening(Shelf(folders), bounds=Bounds(text=60, seconds=300.0)) as place:
         yield place
-
-
-class serving:  # noqa: N801 (reads as what it does)
-    """A server on a port of its own."""
-
-    def __init__(self, shelf: Shelf, **options: Any) -> None:
-        self.server = Server(*make_app(shelf, **options))
-        self.socket = open_socket("127.0.0.1", 0)
-        self.thread = threading.Thread(target=lambda: self.server.run(sockets=[self.socket]))
-
-    def __enter__(self) -> str:
-        self.thread.start()
-        while not self.server.started:
-            time.sleep(0.02)
-        return name_address(self.socket)
-
-    def __exit__(self, *_: object) -> None:
-        self.server.should_exit = True
-        self.thread.join(30)
 
 
 def write(browser: Browser, text: str) -> None:
@@ -215,7 +194,7 @@ def test_dark_narrow_and_wrong(browser: Browser, address: str) -> None:
 
 
 def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> None:
-    with serving(Shelf(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
+    with listening(Shelf(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         for word in ("wrong", "secret"):

@@ -185,7 +185,7 @@ def suggest(word: str, known: Sequence[str]) -> str:
 
 def complain(name: str, problem: ErrorDetails) -> str:
     """What pydantic found wrong with a value, as a sentence of ours."""
-    message = problem["msg"].removeprefix("Value error, ").replace("Input should", "must")
+    message = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
     expected = re.findall("'([^']*)'", problem["ctx"]["expected"]) if problem["type"] == "literal_error" else []
     hint = suggest(str(problem["input"]), expected)
     return f"{name} {message[0].lower() + message[1:]}; got {shorten(problem['input'])}{hint or '.'}"

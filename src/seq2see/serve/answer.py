@@ -6,19 +6,24 @@ from typing import Any
 
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
-from seq2see.core.word import find_words
+from seq2see.core.word import choose_unit, find_words
 from seq2see.data.tokenise import Tokenizer
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
+from seq2see.inspect.faithfulness import leave_one_out
 from seq2see.inspect.replay import give_output, replay
 from seq2see.run import Decoding, Prediction, Run
 from seq2see.search.watch import History
 from seq2see.serve.batcher import Job, predict
 from seq2see.serve.schema import Explanation, RefusalError
+from seq2see.tasks.classification import Classification
 from seq2see.tasks.demands import Prefix
+from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
+
+MOST_READ = 50_000  # source tokens of all variants that leave something out
 
 
 class Recorder(History):
@@ -87,23 +92,42 @@ def explain_source(
     with change.changing(run.model, changes):
         if question.target is None:
             found = predict(run, how, [replace(job, text=source, prefix=prefix)], watch)[0]
-            payload, ids = _explain_output(found), found.ids
+            payload, ids = _explain_output(found, leave_out=question.leave_out), found.ids
         else:
             payload, ids = _explain_target(run, source, question.target)
         writes = isinstance(run.task, Transduction) and ids and question.choices
         choices = list_alternatives(run.task, run.model, source, ids, count=question.choices) if writes else None
+        falls = _leave_out(run, source, ids) if question.leave_out and "sentences" not in payload else None
     return {
         **payload,
         "ids": list(ids),
         "choices": choices and [[asdict(one) for one in row] for row in choices],
         "history": draw_tree(run, watch, ids) if question.history else None,
+        "falls": falls,
     }
 
 
-def _explain_output(found: Prediction) -> dict[str, Any]:
+def _leave_out(run: Run, source: str, ids: Sequence[int]) -> list[dict[str, Any]]:
+    """How much the log-probability of an output falls without each word of its source."""
+    cutter = run.task.source
+    if not isinstance(cutter, Tokenizer):
+        raise RefusalError("leave_out goes with a text or a document; this run reads pictures.")
+    words = find_words(source, choose_unit([source]))
+    reads = len(words) * len(cutter.encode(source).ids)
+    if reads > MOST_READ:
+        raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
+    if not ids:
+        return []
+    falls = leave_one_out(run.task, run.model, source, Output("", 0.0, (), tuple(ids), source), words)
+    pairs = zip(words, falls.tolist(), strict=True)
+    return [{"start": start, "end": end, "fall": fall} for (start, end), fall in pairs]
+
+
+def _explain_output(found: Prediction, *, leave_out: bool = False) -> dict[str, Any]:
     """What is to be seen of a prediction; no maps for a model without attention, or a blank source."""
     try:
-        trace = found.attention.to_dict()
+        labelled = isinstance(found.run.task, Classification)
+        trace = (found.faithfulness if leave_out and labelled else found.attention).to_dict()
     except Seq2SeeError:
         cutter = found.run.task.source
         tokens = cutter.encode(found.source).tokens if isinstance(cutter, Tokenizer) else ()

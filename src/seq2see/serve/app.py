@@ -1,15 +1,16 @@
 """The application: which path leads to which answer, and a sentence for all that leads nowhere."""
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect
 
 from seq2see import __version__
 from seq2see.core.errors import Seq2SeeError
@@ -17,14 +18,22 @@ from seq2see.inspect.page import render_page
 from seq2see.serve.batcher import Batcher
 from seq2see.serve.desk import Desk
 from seq2see.serve.guard import OUR_MISTAKE, App, Guard
+from seq2see.serve.manual import EVENTS, describe_api, describe_body, refuse, render_manual
 from seq2see.serve.meter import Meter
 from seq2see.serve.page import render_studio
+from seq2see.serve.reply import Answer, Explained, Models, Status
 from seq2see.serve.schema import Bounds, Explanation, Page, Question, RefusalError, Shape, read_body
 from seq2see.serve.shelf import Shelf
 
 BUDGET = 4096  # source tokens, times hypotheses, that are decoded together
 
 T = TypeVar("T", bound=Shape)
+
+
+class EventResponse(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
 
 
 def make_app(
@@ -46,6 +55,9 @@ def make_app(
     )
     inner.state.desk = desk
     _add_routes(inner, desk)
+    _add_pages(inner)
+    document = describe_api(inner, token=token is not None)
+    inner.openapi = lambda: document  # type: ignore[method-assign]
     _add_sentences(inner)
     paths = [route.path for route in inner.routes if hasattr(route, "path")]
     return Guard(inner, bounds=bounds, meter=meter, paths=paths, token=token, hosts=hosts), desk
@@ -60,33 +72,61 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _add_routes(app: FastAPI, desk: Desk) -> None:
+    bounds = desk.bounds
+    asking = refuse(400, 404, 408, 415, 422, 429, 503, 504)
+
     async def read(request: Request, shape: type[T]) -> tuple[T, bytes | None]:
         try:
-            async with asyncio.timeout(desk.bounds.seconds):
+            async with asyncio.timeout(bounds.seconds):
                 return await read_question(request, shape)
         except TimeoutError:
-            raise RefusalError("the body took too long to arrive.", status=408) from None
+            sentence = f"the body must arrive within {bounds.seconds:g} s; got a part of it."
+            raise RefusalError(sentence, status=408, headers={"Connection": "close"}) from None
+        except ClientDisconnect:
+            raise RefusalError("the client hung up.", status=499) from None
 
-    @app.post("/v1/predict", openapi_extra=_body(Question))
+    @app.post(
+        "/v1/predict",
+        response_model=Answer,
+        openapi_extra=describe_body(Question, bounds, texts=bounds.texts),
+        responses=asking,
+    )
     async def predict(request: Request) -> JSONResponse:
         """Outputs for a text, several texts, a picture or a document."""
         return JSONResponse(await desk.predict(request, *await read(request, Question)))
 
-    @app.post("/v1/predict/stream", openapi_extra=_body(Question), response_class=StreamingResponse)
+    @app.post(
+        "/v1/predict/stream",
+        response_class=EventResponse,
+        openapi_extra=describe_body(Question, bounds, texts=1),
+        responses={200: {"content": {EventResponse.media_type: {"schema": EVENTS}}}, **asking},
+    )
     async def stream(request: Request) -> StreamingResponse:
         """One output as server-sent events: start, token (certain), draft (of a beam), done, error."""
         events = await desk.stream(request, *await read(request, Question))
-        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+        return EventResponse(events, headers={"X-Accel-Buffering": "no"})
 
-    @app.post("/v1/explain", openapi_extra=_body(Explanation))
+    @app.post(
+        "/v1/explain",
+        response_model=Explained,
+        openapi_extra=describe_body(Explanation, bounds, texts=1),
+        responses=asking,
+    )
     async def explain(request: Request) -> JSONResponse:
         """What the model looks at while it writes its output, or one that is given."""
         return JSONResponse(await desk.explain(request, *await read(request, Explanation)))
 
-    @app.post("/v1/page", openapi_extra=_body(Page))
+    @app.post(
+        "/v1/page",
+        response_class=HTMLResponse,
+        openapi_extra=describe_body(Page, bounds, texts=1, form=False),
+        responses=asking,
+    )
     async def page(request: Request) -> Response:
         """Explanations side by side, as one HTML file that needs no server."""
-        [asked, _] = await read(request, Page)
+        asked, picture = await read(request, Page)
+        if picture is not None:
+            raise RefusalError("the body must be application/json, with pictures as base64.", status=415)
         traces = [await desk.explain(request, view, None) for view in asked.views]
         names = [trace["model"] for trace in traces]
         views = [{"name": name if len(names) > 1 else None, "trace": t} for name, t in zip(names, traces, strict=True)]
@@ -95,23 +135,19 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
             render_page({"title": f"seq2see: {traces[0]['source'][:80]}", "views": views}), headers=headers
         )
 
-    @app.get("/", include_in_schema=False)
-    async def studio() -> HTMLResponse:
-        """The page that asks."""
-        return HTMLResponse(render_studio({}))
-
-    @app.get("/v1/models")
+    @app.get("/v1/models", response_model=Models, responses=refuse())
     async def models() -> JSONResponse:
         """The runs that are served, and the bounds of what may be asked."""
-        return JSONResponse({"models": await asyncio.to_thread(desk.shelf.describe), "bounds": vars(desk.bounds)})
+        return JSONResponse({"models": await asyncio.to_thread(desk.shelf.describe), "bounds": vars(bounds)})
 
-    @app.get("/health")
+    @app.get("/health", response_model=Status, responses=refuse())
     async def health() -> JSONResponse:
         """Whether the server lives."""
-        alive = desk.batcher.alive
-        return JSONResponse({"status": "alive" if alive else "dead"}, status_code=200 if alive else 500)
+        if not desk.batcher.alive:
+            raise RefusalError("the thread of the model has ended; start the server again.", status=500)
+        return JSONResponse({"status": "alive"})
 
-    @app.get("/ready")
+    @app.get("/ready", response_model=Status, responses=refuse(503))
     async def ready() -> JSONResponse:
         """Whether it takes questions now."""
         await asyncio.to_thread(desk.shelf.find, None)
@@ -119,10 +155,22 @@ def _add_routes(app: FastAPI, desk: Desk) -> None:
             raise RefusalError("the server is about to stop.", status=503)
         return JSONResponse({"status": "ready"})
 
-    @app.get("/metrics")
+    @app.get("/metrics", response_class=PlainTextResponse, responses=refuse())
     async def metrics() -> PlainTextResponse:
         """What was counted, for Prometheus."""
         return PlainTextResponse(desk.meter.render(), media_type="text/plain; version=0.0.4")
+
+
+def _add_pages(app: FastAPI) -> None:
+    @app.get("/", include_in_schema=False)
+    async def studio() -> HTMLResponse:
+        """The page that asks."""
+        return HTMLResponse(render_studio({}))
+
+    @app.get("/docs", include_in_schema=False)
+    async def manual(request: Request) -> HTMLResponse:
+        """The API, for people."""
+        return HTMLResponse(render_manual(app.openapi(), str(request.base_url)))
 
 
 def _add_sentences(app: FastAPI) -> None:
@@ -133,8 +181,8 @@ def _add_sentences(app: FastAPI) -> None:
     async def other(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         sentences = {
-            404: f"there is nothing at {request.url.path[:80]}; see /openapi.json.",
-            405: f"{request.url.path[:80]} cannot be asked with {request.method}; see /openapi.json.",
+            404: f"there is nothing at {request.url.path[:80]}; see /docs.",
+            405: f"{request.url.path[:80]} cannot be asked with {request.method}; see /docs.",
         }
         sentence = sentences.get(error.status_code, f"{error.detail}")
         return JSONResponse({"error": sentence}, status_code=error.status_code, headers=error.headers)
@@ -163,24 +211,3 @@ async def read_question(request: Request, shape: type[T]) -> tuple[T, bytes | No
     except (MultiPartException, HTTPException) as error:
         detail = error.message if isinstance(error, MultiPartException) else error.detail
         raise RefusalError(f"the form cannot be read: {detail.rstrip('.')}.", status=400) from None
-
-
-def _body(shape: type[Shape]) -> dict[str, Any]:
-    """What OpenAPI says of a body that we read ourselves."""
-    schema: Mapping[str, Any] = shape.model_json_schema()
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": _flatten(schema)}}}}
-
-
-def _flatten(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema whose definitions stand where they are named."""
-    definitions = schema.get("$defs", {})
-
-    def resolve(node: Any) -> Any:
-        if isinstance(node, dict):
-            if "$ref" in node:
-                return resolve(definitions[node["$ref"].rpartition("/")[2]])
-            return {key: resolve(value) for key, value in node.items() if key != "$defs"}
-        return [resolve(each) for each in node] if isinstance(node, list) else node
-
-    flat: dict[str, Any] = resolve(dict(schema))
-    return flat

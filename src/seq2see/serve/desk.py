@@ -92,9 +92,8 @@ class Desk:
             raise RefusalError(f"there must be 1 to {self.bounds.texts} texts; got {len(sources)}.")
         for place, text in enumerate(sources, 1):
             if len(text) > self.bounds.text:
-                raise RefusalError(
-                    f"a text may have {self.bounds.text:,} characters; got {len(text):,} (text {place})."
-                )
+                which = f" (text {place})" if len(sources) > 1 else ""
+                raise RefusalError(f"a text may have {self.bounds.text:,} characters; got {len(text):,}{which}.")
         return sources
 
     def _check_weights(self, order: Order) -> None:
@@ -194,6 +193,9 @@ class Desk:
                 if name == "gone":
                     return
                 yield format_event(name, data)
+        except (asyncio.CancelledError, GeneratorExit):  # nobody reads any more
+            self.meter.left.add()
+            raise
         finally:
             gone.cancel()
             self.batcher.leave([job])

@@ -71,7 +71,7 @@ class Guard:
         size = headers.get("content-length", "0")
         if not size.isdecimal() or int(size[:20]) > self.bounds.body:
             raise _too_large(self.bounds)
-        if self.token is not None and (scope["path"].startswith("/v1/") or scope["path"] == "/metrics"):
+        if self.token is not None and wants_token(scope["path"]):
             given = headers.get("authorization", "").removeprefix("Bearer ")
             if not hmac.compare_digest(given.encode("latin-1"), self.token.encode()):
                 raise RefusalError(
@@ -142,6 +142,11 @@ class Visit:
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": [*kind, *extra]})
         await self._send({"type": "http.response.body", "body": body})
+
+
+def wants_token(path: str) -> bool:
+    """Whether a path is only for those who have the token, where there is one."""
+    return path.startswith("/v1/") or path == "/metrics"
 
 
 def _too_large(bounds: Bounds) -> RefusalError:

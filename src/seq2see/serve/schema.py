@@ -126,6 +126,7 @@ class Explanation(Question):
     changes: Annotated[tuple[Change, ...], Field(max_length=200)] = ()
     choices: Annotated[int, Field(ge=0, le=50)] = 0  # likeliest tokens to list for each place of the output
     history: bool = False  # whether to tell what a beam looked at
+    leave_out: bool = False  # whether to tell how much less likely the output is without each word of the source
 
     @property
     def changed(self) -> tuple[Change, ...]:
@@ -153,7 +154,7 @@ def read_body(shape: type[T], body: bytes) -> T:
 def _say(shape: type[Shape], error: ValidationError) -> str:
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return "the body must be JSON; got something else."
+        return f"the body must be JSON; got something else ({first['ctx']['error']})."
     place = [str(step) for step in first["loc"]]
     if first["type"] == "extra_forbidden":
         known = [name for name in shape.model_fields if len(place) == 1]

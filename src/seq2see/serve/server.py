@@ -1,13 +1,86 @@
 """The server: a socket, an application behind it, and an end that loses no answer."""
 
+import asyncio
+import json
+import logging
 import socket
 from types import FrameType
+from typing import Any
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.desk import Desk
 from seq2see.serve.guard import App
+
+PATIENCE = 30.0  # seconds for the head of a request to arrive, or for somebody to read what was sent
+
+
+class Line(H11Protocol):
+    """A connection: what is no HTTP gets a sentence, and who neither asks nor reads is let go."""
+
+    _waiting: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def handle_events(self) -> None:
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:  # the head of a request is there
+            self._stop_waiting()
+
+    def on_response_complete(self) -> None:
+        self._wait()  # for the next head
+        super().on_response_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if not self.cycle.response_complete:
+            self._stop_waiting()
+
+    def send_400_response(self, msg: str) -> None:
+        if self.conn.our_state is not h11.SEND_RESPONSE and self.conn.our_state is not h11.IDLE:
+            self.transport.abort()  # an answer has begun; nothing can be said any more
+            return
+        body = json.dumps({"error": "the request must be HTTP/1.1; got something else."}).encode()
+        headers = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
+        events: list[Any] = [
+            h11.Response(status_code=400, reason=b"Bad Request", headers=list(headers.items())),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ]
+        for event in events:
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+    def _wait(self) -> None:
+        """Let it go if nothing happens for long; who reads, however slowly, may go on."""
+        self._stop_waiting()
+        unread = self.transport.get_write_buffer_size()
+        self._waiting = self.loop.call_later(PATIENCE, self._look, unread)
+
+    def _look(self, unread: int) -> None:
+        if self.transport.get_write_buffer_size() < unread:
+            self._wait()
+        else:
+            self.transport.abort()
+
+    def _stop_waiting(self) -> None:
+        if self._waiting is not None:
+            self._waiting.cancel()
+            self._waiting = None
 
 
 class Server(uvicorn.Server):
@@ -18,6 +91,7 @@ class Server(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 app,
+                http=Line,
                 lifespan="on",
                 log_level="warning",
                 access_log=False,
@@ -26,6 +100,7 @@ class Server(uvicorn.Server):
             )
         )
         self.desk, self.stopping = desk, False
+        logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings are answers of ours
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Somebody wants us to stop; the next tick does what must not be done in the middle of anything."""

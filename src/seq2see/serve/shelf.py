@@ -1,5 +1,6 @@
 """The runs that are served: named, loaded when they are needed, and read again when their weights were replaced."""
 
+import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,12 +11,15 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.registry import suggest
 from seq2see.run import Run, load
 from seq2see.serve.schema import RefusalError
+from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder
 
 Kind = Literal["text", "image", "document"]
 KINDS: dict[str, Kind] = {"pictures": "image", "documents": "document"}  # of a source, by what it is cut into
 
 Stamp = tuple[int, int]
+
+log = logging.getLogger("seq2see.serve")
 
 
 @dataclass
@@ -52,6 +56,10 @@ class Shelf:
             return name, self._load(names[name])
         except Seq2SeeError as error:
             raise RefusalError(f"the run {name} cannot be used: {error}", status=503) from None
+        except Exception as error:  # whatever a folder can hold; the others go on
+            log.debug("a run cannot be read", exc_info=True)
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            raise RefusalError(f"the run {name} cannot be used: it cannot be read ({reason}).", status=503) from None
 
     def describe(self) -> list[dict[str, Any]]:
         """What each run is, or why it cannot be used."""
@@ -66,6 +74,7 @@ class Shelf:
             "name": name,
             "preset": run.config.preset,
             "source": source_kind(run),
+            "writes": "text" if isinstance(run.task, Transduction) else "label",
             "search": run.config.search if isinstance(run.config.search, str) else dict(run.config.search),
             "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
         }

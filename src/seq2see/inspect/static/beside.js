@@ -19,7 +19,7 @@ function drawBeside(views, options = {}) {
 
 function drawColumn(view, index, drawn) {
   const { score, finished } = view.trace;
-  const told = score === null || score === undefined ? "" : `score ${score.toFixed(4)}`;
+  const told = score === null || score === undefined || view.trace.probabilities ? "" : `score ${score.toFixed(4)} (0 is certain)`;
   const notes = [told, finished === false ? "cut at the longest length" : "", view.note].filter(Boolean).join("; ");
   const heading = view.name && make("h2", { class: "heading" }, tone(make("span", { class: "key", dir: "auto" }, view.name), index));
   return make("section", { class: "output", "data-view": index }, heading, notes ? make("p", { class: "quiet small" }, notes) : null, drawn);
@@ -29,7 +29,7 @@ function drawColumn(view, index, drawn) {
 function drawChanges(first, view, index) {
   const name = tone(make("span", { class: "key", dir: "auto" }, view.name), index);
   const texts = ["source", "target"].map((side) => drawChange(SIDES[side], first.trace[side], view.trace[side]));
-  return make("section", { class: "changes" }, make("h2", { class: "heading" }, name, ` beside ${first.name}`), ...texts);
+  return make("section", { class: "changes" }, make("h2", { class: "heading" }, make("bdi", {}, first.name), " → ", name), ...texts);
 }
 
 // One line that says what became of a text.

@@ -6,7 +6,7 @@ function drawDocument(trace) {
   view.table = make("table", { class: "sentences" });
   showSentences(view);
   return make("section", { class: "trace document" },
-    drawLabels(trace), drawDocumentControls(view), view.table, view.readout, ...drawAgreements(trace));
+    drawLabels(trace), drawDocumentControls(view), say(tellColours(trace)), view.table, view.readout, ...drawAgreements(trace));
 }
 
 function drawLabels(trace) {
@@ -27,11 +27,15 @@ function hasFalls(trace) {
 function drawDocumentControls(view) {
   const ways = ["attention", "leaving out"];
   const choose = (index) => { view.by = ways[index]; showSentences(view); };
-  const bar = make("span", { class: "bar" });
-  bar.style.background = `linear-gradient(90deg, ${settings.light.join(", ")})`;
+  const bar = drawBar();
   return make("div", { class: "controls" },
     hasFalls(view.trace) ? makeSelect("Colours show", ways, choose) : null,
     make("span", { class: "legend" }, "0", bar, "the largest of the document"));
+}
+
+function tellColours(trace) {
+  const whole = trace.sentences.some((s) => s.weight !== null) ? "The number beside a sentence is its share of the document (orange); " : "";
+  return `${whole}${whole ? "the" : "The"} bluer a word, the more it counted. Point at one for its numbers.`;
 }
 
 // How strongly a word is painted: sqrt(weight of its sentence) x its own weight, or how much the label loses without it.

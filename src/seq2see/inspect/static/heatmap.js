@@ -1,7 +1,7 @@
 // The grid of one map: a row for each token that looks, a column for each looked at, to hover or walk with arrow keys.
 
 function showGrid(view) {
-  const grid = drawGrid(view.rows.tokens, view.columns.tokens, view.columns.reversed);
+  const grid = drawGrid(view.rows, view.columns);
   const scroller = make("div", { class: "scroller", tabindex: "-1" }, grid.table);
   scroller.addEventListener("keydown", (event) => walk(view, grid, event));
   grid.cells.forEach((row, r) => row.forEach((cell, c) => {
@@ -9,10 +9,35 @@ function showGrid(view) {
     cell.title = `${view.weights[r][c] ?? "unknown"}`;
   }));
   view.light = (here) => lightGrid(view, grid, here);
+  if (showsFalls(view)) grid.table.append(drawFalls(view));
   return [scroller];
 }
 
-function drawGrid(queries, keys, reversed) {
+function showsFalls(view) {
+  return view.kind === "grid" && view.columns.side === "source" && view.trace.falls?.length > 0;
+}
+
+// Below each word of the source, what becomes of the output without it.
+function drawFalls({ columns, trace: { falls } }) {
+  const most = Math.max(...falls.map(({ fall }) => fall), 1e-12);
+  const cells = [];
+  for (const { start, end } of columns.tokens) {
+    const found = start === end ? undefined : falls.find((each) => each.start <= start && start < each.end);
+    const last = cells.at(-1);
+    if (found && last?.found === found) last.cell.colSpan += 1;
+    else cells.push({ found, cell: make("td", { class: "fall" }) });
+  }
+  for (const { found, cell } of cells.filter(({ found }) => found)) {
+    cell.append(`${found.fall > 0 ? "−" : "+"}${Math.abs(found.fall).toFixed(1)}`);
+    cell.title = formatFall(found.fall);
+    paint(cell, Math.max(found.fall, 0) / most, "warm_");
+  }
+  return make("tfoot", {}, make("tr", {}, make("th", { class: "without", scope: "row" }, "Without it"), ...cells.map(({ cell }) => cell)));
+}
+
+const ROOMY = 24; // columns up to which cells are large
+
+function drawGrid({ name: down, tokens: queries }, { name: across, tokens: keys, reversed }) {
   const upright = keys.every((t) => t.start === t.end || countLetters(t.text) <= 1);
   const table = make("table", { class: upright ? "grid upright" : "grid slanted", role: "grid", dir: reversed ? "rtl" : "ltr" });
   table.setAttribute("aria-label", "Attention weights: a row for each token that looks, a column for each looked at");
@@ -20,7 +45,8 @@ function drawGrid(queries, keys, reversed) {
   const targets = queries.map((token, row) => drawHeader(token, "target", row, -1));
   const cells = targets.map((_, row) => sources.map((_, column) => drawCell("td", "", row, column)));
   const rows = targets.map((target, row) => make("tr", {}, target, ...cells[row]));
-  const corner = make("td", { class: "corner" });
+  const corner = make("td", { class: "corner" }, make("span", { class: "name" }, `${across} ${reversed ? "←" : "→"}`), make("span", { class: "name" }, `${down} ↓`));
+  table.classList.toggle("roomy", keys.length <= ROOMY);
   table.append(make("thead", {}, make("tr", {}, corner, ...sources)), make("tbody", {}, ...rows));
   measureLabels(table, keys);
   targets[0].tabIndex = 0;

@@ -100,7 +100,8 @@ function showView(view) {
     tab.tabIndex = tab.dataset.kind === view.kind ? 0 : -1;
   }
   view.light = () => {};
-  view.say = () => ["Point at a token or a cell, or walk the grid with the arrow keys."];
+  view.say = () => [view.kind === "arcs" ? "Point at a token to see what belongs to it."
+    : "Point at a token or a cell, or walk the grid with the arrow keys."];
   if (!view.bare) readMap(view);
   fillControls(view);
   view.remark.textContent = view.kind === "tree" || view.kind === "picture" ? "" : nameMap(view);
@@ -138,10 +139,17 @@ function nameMap(view) {
   if (view.kind === "heads") return "One scale from 0 to 1 for all heads. Choose one to enlarge it.";
   const map = view.trace.maps[view.map];
   const count = map.weights.length;
+  const told = view.kind === "grid" ? `Each row is a token of the ${nameSide(view.rows)}: the stronger the colour, the more it looked at that token of the ${nameSide(view.columns)}` : "";
+  const falls = showsFalls(view) ? "below, how the log-probability of the output changes when a word is left out" : "";
+  const off = view.weights.flat().some((weight) => weight !== 0) ? "" : "all weights are 0";
   const heads = count === 1 && map.averaged > 1 ? nameMean(map.averaged) : "";
   const words = view.words ? "words: weights summed over those looked at, averaged over those that look" : "";
   const scale = view.stretch ? `colours scaled to this map's largest weight, ${formatWeight(view.scale)}` : "";
-  return [heads, words, scale].filter(Boolean).join("; ");
+  return [told, heads, words, scale, off, falls].filter(Boolean).join("; ");
+}
+
+function nameSide({ name, side }) {
+  return side === "inputs" ? "target so far" : name.toLowerCase();
 }
 
 function nameMean(count) {
@@ -178,12 +186,16 @@ function chooseMap(view) {
   return parts;
 }
 
-function drawLegend(scale) {
+function drawBar() {
   const bar = make("span", { class: "bar painted" });
   for (const theme of ["light", "dark"]) {
     bar.style.setProperty(`--${theme}`, `linear-gradient(to right, ${settings[theme].join(", ")})`);
   }
-  return make("span", { class: "legend" }, "weight 0", bar, scale === 1 ? "1" : formatWeight(scale));
+  return bar;
+}
+
+function drawLegend(scale) {
+  return make("span", { class: "legend" }, "weight 0", drawBar(), scale === 1 ? "1" : formatWeight(scale));
 }
 
 function listen(view, root) {

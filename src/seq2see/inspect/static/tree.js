@@ -10,8 +10,8 @@ function showTree(view) {
   const left = nodes.filter((node) => !node.kept).length;
   draw(true);
   view.say = () => ["Point at a token of the tree to see how likely it was."];
-  const key = "Each column is a step, the likeliest beginnings on top. The output is blue, what the beam kept is black, "
-    + "what it left out is grey; numbers are scores of outputs.";
+  const key = "Each column is a step, the likeliest beginnings on top. The output is blue, "
+    + "what the beam left out is faint; numbers are scores of outputs.";
   return [make("div", { class: "controls" }, makeSwitch(`Show the ${left} it left out`, true, draw)),
     make("p", { class: "quiet small" }, key), holder, listOutputs(nodes, best)];
 }

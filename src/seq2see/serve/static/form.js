@@ -17,14 +17,13 @@ const NUMBERS = [
 function drawForm(studio) {
   const names = studio.models.map((model) => (model.error ? `${model.name} (broken)` : model.name));
   const form = make("form", { class: "ask" });
-  const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type something for the model" });
+  const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type a text and press Enter" });
   const place = (name) => Math.max(studio.models.findIndex((model) => model.name === name), 0);
   const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.question.model));
   const other = makeSelect("Compare with", ["nothing", ...names], (index) => {
     studio.against = index ? studio.models[index - 1].name : null;
     write(studio);
   }, studio.against === null ? 0 : place(studio.against) + 1);
-  const button = make("button", { type: "submit", class: "primary" }, "Write");
   text.value = studio.question.text;
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -36,11 +35,30 @@ function drawForm(studio) {
     restart(studio, text.value);
   });
   const model = studio.models[place(studio.question.model)];
+  const button = make("button", { type: "submit", class: "primary" }, model?.writes === "label" ? "Label" : "Write");
   const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
-  form.append(make("div", { class: "controls" }, run, other), ...input, drawSearch(studio),
+  form.append(make("div", { class: "controls" }, run, other, drawLeaveOut(studio, model), tellRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
     make("div", { class: "buttons" }, button, ...drawTools(studio)));
   studio.text = text;
   return form;
+}
+
+// Whether attention is honest: what the output loses when each word of the source is left out in turn.
+function drawLeaveOut(studio, model) {
+  if (model?.source === "image") return null;
+  return makeSwitch("Leave out each word in turn", studio.question.leave_out, (leave_out) => {
+    studio.question = { ...studio.question, leave_out };
+    if (studio.before) studio.before = { ...studio.before, leave_out };
+    if (studio.question.text) write(studio);
+  });
+}
+
+// What a run is, in a few words.
+function tellRun(model) {
+  if (!model || model.error) return null;
+  const size = Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 }).format(model.parameters);
+  const reads = { text: "reads a text", image: "reads a picture", document: "reads a document" }[model.source];
+  return make("span", { class: "quiet" }, `${model.preset ?? "a model of its own"}, ${size} parameters, ${reads}`);
 }
 
 // A picture instead of a text; it is too large for the address, so a link does not hold it.
@@ -54,7 +72,14 @@ function drawUpload(studio) {
     });
     if (file.files[0]) reader.readAsDataURL(file.files[0]);
   });
-  return [make("label", { class: "name", for: "image" }, "Picture"), file];
+  const field = make("div", { class: "drop" }, file, make("span", { class: "quiet" }, "or drop a picture here"));
+  field.addEventListener("dragover", (event) => event.preventDefault());
+  field.addEventListener("drop", (event) => {
+    event.preventDefault();
+    file.files = event.dataTransfer.files;
+    file.dispatchEvent(new Event("change"));
+  });
+  return [make("label", { class: "name", for: "image" }, "Picture"), field];
 }
 
 function drawSearch(studio) {
@@ -73,7 +98,7 @@ function drawSearch(studio) {
   }, WAYS.indexOf(studio.question.search.way));
   show();
   return make("details", { class: "search", open: studio.question.search.way === WAYS[0] ? null : "" },
-    make("summary", {}, "Search"), make("div", { class: "controls" }, way, fields));
+    make("summary", {}, "How outputs are searched"), make("div", { class: "controls" }, way, fields));
 }
 
 function drawNumber(search, [name, label, , least, step], set) {

@@ -1,6 +1,6 @@
 // The page of the server: a question, its answer as it is written, and everything there is to see of it.
 
-const FRESH = { model: null, text: "", search: { way: "as configured" }, prefix_ids: null, prefix: null, changes: [] };
+const FRESH = { model: null, text: "", search: { way: "as configured" }, prefix_ids: null, prefix: null, changes: [], leave_out: false };
 
 function drawStudio(payload) {
   const studio = { models: [], question: FRESH, before: null, against: null, look: {}, results: [], plan: [], turn: 0 };
@@ -11,7 +11,9 @@ function drawStudio(payload) {
   studio.views = make("div", {});
   window.addEventListener("hashchange", () => restore(studio) && redraw(studio));
   begin(studio);
-  return [make("h1", { class: "small-title" }, payload.title), studio.top, studio.status, studio.spoken, studio.meddling, studio.views];
+  const about = make("p", { class: "quiet about" }, "Give a model something to read; see what it writes, and what it looks at for each token. ",
+    "Programs ask by ", make("a", { href: "docs" }, "the API"), ".");
+  return [make("h1", { class: "small-title" }, payload.title), about, studio.top, studio.status, studio.spoken, studio.meddling, studio.views];
 }
 
 async function begin(studio) {
@@ -93,12 +95,13 @@ function planViews(studio) {
   return views.map(([name, each]) => ({ name: views.length > 1 ? name : null, question: each, body: pack(studio, each) }));
 }
 
-function pack(studio, { model, text, search, prefix_ids, prefix, changes }) {
+function pack(studio, { model, text, search, prefix_ids, prefix, changes, leave_out }) {
   const source = readsPictures(studio, model) ? { image: studio.image } : { text };
   const body = { model, ...source, ...packSearch(search), choices: 8, history: true };
   if (prefix_ids) body.prefix_ids = prefix_ids;
   if (prefix) body.prefix = prefix;
   if (changes.length) body.changes = changes;
+  if (leave_out && !source.image) body.leave_out = true;
   return body;
 }
 
@@ -127,7 +130,7 @@ async function write(studio) {
 }
 
 // The output token by token, each with its probability; what a beam has only drafted is faint.
-async function speak(studio, { choices, history, changes, ...body }, signal) {
+async function speak(studio, { choices, history, changes, leave_out, ...body }, signal) {
   const draft = make("span", { class: "draft" });
   studio.spoken.replaceChildren(draft);
   let certain = 0;
@@ -166,7 +169,7 @@ function showMeddling(studio) {
   const content = drawMeddling(studio);
   studio.meddling.hidden = !content.length;
   if (studio.before) studio.meddling.open = true;
-  studio.meddling.replaceChildren(make("summary", {}, "What if …"), ...content, ...listChanges(studio));
+  studio.meddling.replaceChildren(make("summary", {}, "What if a token, a head or the search were another?"), ...content, ...listChanges(studio));
 }
 
 // The whole state is in the address, so that it can be kept and sent.
