@@ -124,3 +124,8 @@ def test_one_pair_is_enough_to_be_examined(tmp_path: Path) -> None:
     diagnosis = diagnose(tmp_path, train="a\tb\n", test="a\tb\n")
     assert not diagnosis.errors
     assert find(diagnosis, "leakage: 100.0%")
+
+
+def test_labels_in_the_place_of_sources_are_named(tmp_path: Path) -> None:
+    content = "".join(f"{n % 2}\tthe text of number {n}\n" for n in range(20))
+    assert find(diagnose(tmp_path, train=content), "as labels do ('0', '1')").level == "warning"

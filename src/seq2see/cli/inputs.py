@@ -50,9 +50,10 @@ def read_pictures(pictures: "Pictures", files: Sequence[Path]) -> list[str]:
 def _list_pictures(file: Path) -> list[str]:
     """A picture itself, those in a folder and the folders in it, or those that the lines of a text name."""
     from seq2see.data.album import ENDINGS
+    from seq2see.data.folders import list_files
 
     if file.is_dir():
-        return sorted(str(path) for path in file.rglob("*") if path.suffix.lower() in ENDINGS)
+        return [path for path in list_files(file) if path.lower().endswith(ENDINGS)]
     if str(file) == "-" or file.suffix.lower() in (".txt", ".lst"):
         return [line for line in read_lines(file) if line.strip()]
     return [str(file)]

@@ -64,7 +64,7 @@ def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
     """The pairs of one split, and what is odd about them alone."""
     pairs, findings = read_usable(origin)
     odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
-    return pairs, findings + _find_duplicates(pairs, origin) + odd
+    return pairs, findings + _find_swapped(pairs, origin) + _find_duplicates(pairs, origin) + odd
 
 
 def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
@@ -81,7 +81,19 @@ def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 
 def _sides(pairs: Pairs) -> Sequence[Side]:
     """The sides that are texts."""
-    return ("target",) if guess_kind(pairs) == "pictures" else SIDES
+    none = {"source"} if guess_kind(pairs) == "pictures" else set()
+    none |= {"target"} if guess_labels(pairs) else set()
+    return [side for side in SIDES if side not in none]
+
+
+def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels in the place of the sources, as files of Yelp's and many others have them."""
+    if guess_labels(pairs) or not guess_labels(Pairs(pairs.target, pairs.source)):
+        return []
+    some = ", ".join(repr(label) for label in sorted(set(pairs.source))[:3])
+    message = f"the sources are few and come again and again, as labels do ({some}), and the targets do not"
+    remedy = "if they are labels, say so with data.fields=[SOURCE,TARGET], or [2,1] for a file without a header"
+    return [Finding("warning", message, remedy, origin.file)]
 
 
 def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
