@@ -320,3 +320,21 @@ def test_columns_without_a_header_are_chosen_by_number(tmp_path: Path) -> None:
 def test_labels_in_the_first_of_two_columns_are_the_target(tmp_path: Path) -> None:
     content = "v1,v2,,\n" + "".join(f"{'spam' if n % 2 else 'ham'},text {n},,\n" for n in range(8))
     assert read(tmp_path, content, "x.csv")[0][:2] == [(2, "text 0", "ham"), (3, "text 1", "spam")]
+
+
+def test_blank_lines_behind_one_of_two_files_shift_nothing(tmp_path: Path) -> None:
+    for name, content in (("a.en", "x\ny\n"), ("a.de", "u\nv\n\n \n")):
+        (tmp_path / name).write_text(content)
+    pairs, findings = read_pairs(Origin(tmp_path / "a.en", tmp_path / "a.de"))
+    assert (pairs.source, pairs.target) == (("x", "y"), ("u", "v"))
+    assert [(finding.level, finding.line, finding.count) for finding in findings] == [("note", 3, 2)]
+
+
+def test_words_above_a_column_of_numbers_are_a_header(tmp_path: Path) -> None:
+    rows = "".join(f"{n},x{n}\n" for n in range(10))
+    assert read(tmp_path, "name,code\n" + rows, "x.csv")[0][0] == (2, "0", "x0")
+    assert read(tmp_path, "a,1b\n" + rows, "x.csv")[0][0] == (1, "a", "1b")
+
+
+def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]

@@ -16,13 +16,37 @@ if TYPE_CHECKING:
 
 def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
     """The sources that files stand for, in their order."""
-    from seq2see.data.pictures import Pictures
-
-    if isinstance(run.task.source, Pictures):
+    if reads_pictures(run):
         return read_pictures(run.task.source, files)
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
     return read_lines(files[0] if files else Path("-"))
+
+
+def reads_pictures(run: "Run") -> bool:
+    """Whether a run reads pictures, not texts."""
+    from seq2see.data.pictures import Pictures
+
+    return isinstance(run.task.source, Pictures)
+
+
+def warn_of_length(run: "Run", lines: Sequence[str]) -> None:
+    """Name the lines that are longer than all that training has shown, which take long and seldom succeed."""
+    longest = run.config.data.max_tokens
+    if reads_pictures(run) or run.config.task == "classification":
+        return
+    suspects = [(number, line) for number, line in enumerate(lines, 1) if len(line) > longest]
+    sizes = [len(ids) for ids in run.task.source.ids([line for _, line in suspects])] if suspects else []
+    long = [(number, size) for (number, _), size in zip(suspects, sizes, strict=True) if size > longest]
+    if long:
+        number, size = long[0]
+        times = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
+        typer.secho(
+            f"warning: line {number}{times} has {size:,} tokens, and training showed none with over {longest:,} "
+            "(data.max_tokens); expect little and wait long, or cut it, or give --max-length.",
+            fg=typer.colors.YELLOW,
+            err=True,
+        )
 
 
 def read_lines(file: Path) -> list[str]:
@@ -36,13 +60,13 @@ def read_lines(file: Path) -> list[str]:
 
 
 def read_pictures(pictures: "Pictures", files: Sequence[Path]) -> list[str]:
-    """The paths of all pictures that can be read; the others are named and left out."""
-    named = [path for file in files or [Path("-")] for path in _list_pictures(file)]
-    broken = pictures.find_broken(named)
+    """The paths of all pictures that can be read; the others are named, and left out, or of a list left blank."""
+    named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_pictures(file)]
+    broken = pictures.find_broken(path for path, _ in named if path.strip())
     for error in broken.values():
         typer.secho(f"warning: left out: {error}", fg=typer.colors.YELLOW, err=True)
-    kept = [path for path in named if path not in broken]
-    if not kept:
+    kept = ["" if path in broken else path for path, listed in named if listed or path not in broken]
+    if not any(path.strip() for path in kept):
         raise DataError("there is no picture to read; give pictures, or folders that hold some.")
     return kept
 
@@ -54,6 +78,9 @@ def _list_pictures(file: Path) -> list[str]:
 
     if file.is_dir():
         return [path for path in list_files(file) if path.lower().endswith(ENDINGS)]
-    if str(file) == "-" or file.suffix.lower() in (".txt", ".lst"):
-        return [line for line in read_lines(file) if line.strip()]
-    return [str(file)]
+    return read_lines(file) if _is_list(file) else [str(file)]
+
+
+def _is_list(file: Path) -> bool:
+    """Whether the lines of a file name pictures."""
+    return str(file) == "-" or file.suffix.lower() in (".txt", ".lst")

@@ -11,7 +11,12 @@ from seq2see.data.lines import Reading
 
 LANGUAGES = (
     *("en", "de", "fr", "es", "it", "nl", "pt", "ru", "zh", "ja", "ko", "ar", "fa", "hi", "tr", "pl", "cs", "sv", "uk"),
+    *("da", "fi", "hu", "ro", "bg", "el", "th", "vi", "ms", "bn", "ta", "te", "ur", "sw", "et", "lt"),
     *("english", "german", "french", "spanish", "italian", "dutch", "portuguese", "russian", "chinese", "japanese"),
+    *("korean", "arabic", "persian", "farsi", "hindi", "turkish", "polish", "czech", "swedish", "ukrainian", "danish"),
+    *("norwegian", "finnish", "hungarian", "romanian", "bulgarian", "greek", "hebrew", "thai", "vietnamese", "latin"),
+    *("indonesian", "malay", "bengali", "tamil", "telugu", "urdu", "swahili", "estonian", "lithuanian", "latvian"),
+    *("deutsch", "français", "español", "italiano", "português", "nederlands", "polski", "русский", "中文", "日本語"),
 )
 # in the order of preference, where a header has several of them
 SOURCE_NAMES = (
@@ -70,7 +75,7 @@ def find_text_columns(header: Sequence[str], below: Sequence[Sequence[str]]) -> 
         return source, target
     if len(names) != 2:
         return None
-    if all(name in LANGUAGES for name in names) or _heads_labels(header, below, 1):
+    if all(name in LANGUAGES for name in names) or _heads_labels(header, below, 1) or _heads_numbers(header, below):
         return 0, 1
     return (1, 0) if _heads_labels(header, below, 0) else None
 
@@ -84,6 +89,13 @@ def _heads_labels(header: Sequence[str], below: Sequence[Sequence[str]], column:
     labels = Counter(row[column].strip() for row in below if len(row) > 1)
     again = len(labels) >= 2 and min(labels.values()) >= 2 and 4 * len(labels) <= labels.total()
     return again and header[column] not in labels and all(re.fullmatch(r"\w+([ _-]\w+)?", name) for name in header)
+
+
+def _heads_numbers(header: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether two different words stand above a column where every text has a digit."""
+    if len(below) < 10 or header[0] == header[1] or not all(re.fullmatch(r"[^\W\d]+", name) for name in header):
+        return False
+    return any(all(re.search(r"\d", row[column]) for row in below if len(row) > 1) for column in (0, 1))
 
 
 def names_pictures(header: Sequence[str]) -> bool:

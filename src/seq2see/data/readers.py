@@ -24,7 +24,7 @@ from seq2see.data.fields import (
 )
 from seq2see.data.folders import find_splits, read_classes
 from seq2see.data.idx import is_idx, read_idx_rows
-from seq2see.data.lines import Reading, read_lines
+from seq2see.data.lines import IGNORED, Reading, read_lines
 from seq2see.data.lines import decode as decode
 from seq2see.data.lines import read_bytes as read_bytes
 from seq2see.data.lines import split_lines as split_lines
@@ -102,6 +102,11 @@ def _read_rows(origin: Origin, reading: Reading) -> Iterable[Row]:
 
 def _read_parallel(source: Path, target: Path, reading: Reading) -> Iterator[Row]:
     left, right = read_lines(source, reading), read_lines(target, reading)
+    for file, mine, others in ((source, left, right), (target, right, left)):
+        rest = range(len(others), len(mine))
+        if not any(mine[number].strip() for number in rest):
+            reading.note("a blank line behind the last one", IGNORED, file, [number + 1 for number in rest], "note")
+            del mine[len(others) :]
     if len(left) != len(right):
         raise DataError(
             f"parallel files must have as many lines each; got {len(left)} in {source} and {len(right)} in {target}; "
@@ -125,14 +130,14 @@ def _read_csv(origin: Origin, reading: Reading) -> Iterator[Row]:
     lines = read_lines(origin.file, reading)
     told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
     delimiter = told[1] if told else _find_delimiter(lines)
-    lines = ["", *lines[1:]] if told else lines
     csv.field_size_limit(2**31 - 1)  # a long text is no mistake
-    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=delimiter, strict=True)
-    table, start = [], 1  # quotes may hold line ends: a row is named by its first line
+    skipped = 1 if told else 0
+    reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
+    table, start = [], 1 + skipped  # quotes may hold line ends: a row is named by its first line
     try:
         for row in reader:
             table.append((start, row))
-            start = reader.line_num + 1
+            start = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=start) from None
     return _read_columns(table, origin, reading, delimiter)

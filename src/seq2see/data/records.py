@@ -20,6 +20,8 @@ from seq2see.data.lines import Reading, read_lines
 from seq2see.data.pairs import Origin, Row
 from seq2see.data.sentences import join_sentences
 
+BETWEEN = "|"  # labels of one source
+
 
 def read_records(origin: Origin, reading: Reading) -> Iterator[Row]:
     """Source and target of every line; a list of captions gives a row for each."""
@@ -33,7 +35,7 @@ def read_records(origin: Origin, reading: Reading) -> Iterator[Row]:
         reading.labels = tell_labels(fields[1], reading)
         record = _write_texts(record, fields)
         source = _find_text(fields[0], record, origin.file, number)
-        for target in _find_texts(fields[1], record, origin.file, number):
+        for target in _find_texts(fields[1], record, origin.file, number, labels=reading.labels is True):
             whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]
             torn += [number] if whole != [source, target] else []
             yield number, whole[0], whole[1]
@@ -112,12 +114,12 @@ def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> st
     return str(record[name])
 
 
-def _find_texts(name: str, record: dict[str, Any], file: Path, number: int) -> list[str]:
-    """The text of a field, or all texts of its list: a picture has several captions."""
+def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, *, labels: bool) -> list[str]:
+    """The text of a field, or all texts of its list: a picture has several captions; labels are one target."""
     several = record.get(name)
     if not isinstance(several, list) or not several or not all(isinstance(text, str) for text in several):
         return [_find_text(name, record, file, number)]
-    return several
+    return [BETWEEN.join(several)] if labels else several
 
 
 def _show(value: Any) -> str:
