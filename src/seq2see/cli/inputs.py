@@ -10,6 +10,7 @@ import typer
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
+    from seq2see.data.pairs import Pairs
     from seq2see.data.pictures import Pictures
     from seq2see.run import Run
 
@@ -28,6 +29,27 @@ def reads_pictures(run: "Run") -> bool:
     from seq2see.data.pictures import Pictures
 
     return isinstance(run.task.source, Pictures)
+
+
+def check_pairs(run: "Run", pairs: "Pairs") -> None:
+    """Refuse data of another kind than the run reads, or with none of its labels; name labels that it cannot know."""
+    from seq2see.data.kinds import guess_kind
+    from seq2see.data.labels import LabelSet, split_labels
+
+    kinds = "pictures" if reads_pictures(run) else "text", guess_kind(pairs)
+    if kinds[0] != kinds[1]:
+        raise DataError(f"this run reads {kinds[0]}, and the data is {kinds[1]}; give data such as it was trained on.")
+    if not isinstance(run.task.target, LabelSet):
+        return
+    known, separator = set(run.task.target.names), run.task.target.separator
+    labels = {label for target in pairs.target for label in split_labels(target, separator)}
+    new = sorted(labels - known)
+    some = ", ".join(map(repr, new[:3]))
+    if labels and not labels & known:
+        raise DataError(f"this run knows none of the labels of the data, such as {some}; check files and columns.")
+    if new:
+        message = f"warning: {len(new)} labels that the run does not know, such as {some}, count as mistakes"
+        typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 
 def warn_of_length(run: "Run", lines: Sequence[str]) -> None:
