@@ -124,3 +124,14 @@ def test_one_pair_is_enough_to_be_examined(tmp_path: Path) -> None:
     diagnosis = diagnose(tmp_path, train="a\tb\n", test="a\tb\n")
     assert not diagnosis.errors
     assert find(diagnosis, "leakage: 100.0%")
+
+
+def test_labels_in_the_place_of_sources_are_named(tmp_path: Path) -> None:
+    content = "".join(f"{n % 2}\tthe text of number {n}\n" for n in range(20))
+    assert find(diagnose(tmp_path, train=content), "as labels do ('0', '1')").level == "warning"
+
+
+def test_several_labels_in_one_are_named(tmp_path: Path) -> None:
+    labels = ["a", "b", "c", "a, b", "b, c", "a, c"]
+    content = "text\tlabels\n" + "".join(f"text {n}\t{labels[n % 6]}\n" for n in range(24))
+    assert 'separator: ","' in find(diagnose(tmp_path, train=content), "such as 'a, b'").remedy

@@ -232,3 +232,21 @@ def test_targets_are_labels_when_they_are_short_and_come_back() -> None:
     assert not guess_labels(Pairs(sources, [f"{number}-01-02" for number in range(8)]))
     assert not guess_labels(Pairs(sources, ["a red circle left of a blue square", "no"] * 4))
     assert not guess_labels(Pairs(sources[:4] * 2, ["a", "b", "a", "b", "b", "a", "b", "a"]))
+
+
+def test_what_the_data_says_of_its_targets_counts_more_than_how_they_look() -> None:
+    sources, few = [f"text {number}" for number in range(8)], ["a", "b", "c", "d"] * 2
+    assert not guess_labels(Pairs(sources, few))
+    assert guess_labels(Pairs(sources, few, labels=True).take(range(8)))
+    assert not guess_labels(Pairs(sources, sources, labels=True))
+    assert not guess_labels(Pairs(sources, ["a", "b"] * 4, labels=False))
+
+
+def test_hidden_files_are_no_pictures_and_strays_are_named(tmp_path: Path) -> None:
+    kept = draw(tmp_path / "cat" / "a.jpg")
+    for name in ("cat/._a.jpg", "cat/.ipynb_checkpoints/a.jpg", "__MACOSX/a.jpg", "stray.JPG"):
+        draw(tmp_path / name)
+    pairs, findings = read_pairs(Origin(tmp_path))
+    assert rows(pairs) == [(str(kept), "cat")]
+    assert guess_labels(pairs)
+    assert find(findings, "in none of them: 'stray.JPG'").level == "warning"

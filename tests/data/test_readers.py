@@ -217,8 +217,6 @@ def test_fields_of_json_are_found(tmp_path: Path, record: Any, fields: Any) -> N
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ('{"source": "a", "target": null}', "the field 'target' must be a text; got null; put it in quotes"),
-        ('{"source": "a", "target": 3.5}', "the field 'target' must be a text; got 3.5;"),
         ('{"source": ["a", 1], "target": "b"}', "the field 'source' must be a text; got [\"a\", 1];"),
         ('{"source": NaN, "target": "b"}', "the field 'source' must be a text; got NaN;"),
         ('{"source": "a"}', "there must be a field 'target'; got 'source';"),
@@ -300,3 +298,43 @@ def test_headers_as_people_write_them_are_no_data(header: str, tmp_path: Path) -
     assert (len(pairs), set(pairs.target)) == (8, {"good", "bad"})
     assert pairs.source[0] == f"{columns[-2]} 0"
     assert [finding.level for finding in findings] == ["note"]
+
+
+def test_numbers_of_json_are_texts_and_null_is_a_blank_that_is_named(tmp_path: Path) -> None:
+    rows, findings = read(tmp_path, '{"text": 12, "label": 3.5}\n{"text": "b", "label": null}\n', "x.jsonl")
+    assert rows == [(1, "12", "3.5")]
+    assert any("the target is blank" in finding.message and finding.line == 2 for finding in findings)
+
+
+def test_the_delimiter_is_what_gives_all_rows_as_many_columns(tmp_path: Path) -> None:
+    assert read(tmp_path, "a, b;c\nd;e\n", "x.csv")[0] == [(1, "a, b", "c"), (2, "d", "e")]
+    assert read(tmp_path, "sep=;\nsource;target\na, b;c\n", "x.csv")[0] == [(3, "a, b", "c")]
+
+
+def test_columns_without_a_header_are_chosen_by_number(tmp_path: Path) -> None:
+    assert read(tmp_path, "3,title,text\n", "x.csv", ("3", "1"))[0] == [(1, "text", "3")]
+    assert "here are 2; got 3 and 1" in refuse(tmp_path, "a,b\n", "x.csv", ("3", "1"))
+    assert "choose two of the columns ('Id', 'Title', 'Text')" in refuse(tmp_path, "Id,Title,Text\n1,a,b\n", "x.csv")
+
+
+def test_labels_in_the_first_of_two_columns_are_the_target(tmp_path: Path) -> None:
+    content = "v1,v2,,\n" + "".join(f"{'spam' if n % 2 else 'ham'},text {n},,\n" for n in range(8))
+    assert read(tmp_path, content, "x.csv")[0][:2] == [(2, "text 0", "ham"), (3, "text 1", "spam")]
+
+
+def test_blank_lines_behind_one_of_two_files_shift_nothing(tmp_path: Path) -> None:
+    for name, content in (("a.en", "x\ny\n"), ("a.de", "u\nv\n\n \n")):
+        (tmp_path / name).write_text(content)
+    pairs, findings = read_pairs(Origin(tmp_path / "a.en", tmp_path / "a.de"))
+    assert (pairs.source, pairs.target) == (("x", "y"), ("u", "v"))
+    assert [(finding.level, finding.line, finding.count) for finding in findings] == [("note", 3, 2)]
+
+
+def test_words_above_a_column_of_numbers_are_a_header(tmp_path: Path) -> None:
+    rows = "".join(f"{n},x{n}\n" for n in range(10))
+    assert read(tmp_path, "name,code\n" + rows, "x.csv")[0][0] == (2, "0", "x0")
+    assert read(tmp_path, "a,1b\n" + rows, "x.csv")[0][0] == (1, "a", "1b")
+
+
+def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
+    assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]

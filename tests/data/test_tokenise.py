@@ -9,7 +9,7 @@ import pytest
 
 from seq2see.core.errors import TokenError
 from seq2see.core.registry import find, names, part
-from seq2see.data.tokenise import END, MARKS, UNKNOWN, Tokenizer
+from seq2see.data.tokenise import END, MARKS, UNKNOWN, Tokenizer, Words
 
 TEXTS = [
     "",
@@ -189,3 +189,17 @@ def test_a_vocabulary_with_gaps_is_refused() -> None:
     tree["model"]["vocab"]["h"] = 1000
     with pytest.raises(TokenError, match="gaps"):
         Tokenizer.from_json(json.dumps(tree))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("我喜欢Python 3，真的", ["我", "喜", "欢", "Python", "3", "，", "真", "的"]),
+        ("น้ำดี", ["น้", "ำ", "ดี"]),
+        ("यह अच्छा है।", ["यह", "अच्छा", "है", "।"]),
+        ("한국어 문장", ["한국어", "문장"]),
+    ],
+)
+def test_words_of_scripts_without_spaces_are_letters(text: str, words: list[str]) -> None:
+    encoding = Words(min_count=1).learn([text]).encode(text)
+    assert [token.text for token in encoding.tokens[:-1]] == words

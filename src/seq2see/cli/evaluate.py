@@ -23,6 +23,7 @@ from seq2see.cli.decoding import (
     WithOption,
     WorkersOption,
 )
+from seq2see.cli.inputs import check_pairs
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def evaluate(
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
+    check_pairs(loaded, pairs)
     pairs = loaded.task.examine(pairs)
     absence = explain_absence() if pairs.more else None
     if absence:

@@ -10,19 +10,65 @@ import typer
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
+    from seq2see.data.pairs import Pairs
     from seq2see.data.pictures import Pictures
     from seq2see.run import Run
 
 
 def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
     """The sources that files stand for, in their order."""
-    from seq2see.data.pictures import Pictures
-
-    if isinstance(run.task.source, Pictures):
+    if reads_pictures(run):
         return read_pictures(run.task.source, files)
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
     return read_lines(files[0] if files else Path("-"))
+
+
+def reads_pictures(run: "Run") -> bool:
+    """Whether a run reads pictures, not texts."""
+    from seq2see.data.pictures import Pictures
+
+    return isinstance(run.task.source, Pictures)
+
+
+def check_pairs(run: "Run", pairs: "Pairs") -> None:
+    """Refuse data of another kind than the run reads, or with none of its labels; name labels that it cannot know."""
+    from seq2see.data.kinds import guess_kind
+    from seq2see.data.labels import LabelSet, split_labels
+
+    kinds = "pictures" if reads_pictures(run) else "text", guess_kind(pairs)
+    if kinds[0] != kinds[1]:
+        raise DataError(f"this run reads {kinds[0]}, and the data is {kinds[1]}; give data such as it was trained on.")
+    if not isinstance(run.task.target, LabelSet):
+        return
+    known, separator = set(run.task.target.names), run.task.target.separator
+    labels = {label for target in pairs.target for label in split_labels(target, separator)}
+    new = sorted(labels - known)
+    some = ", ".join(map(repr, new[:3]))
+    if labels and not labels & known:
+        raise DataError(f"this run knows none of the labels of the data, such as {some}; check files and columns.")
+    if new:
+        message = f"warning: {len(new)} labels that the run does not know, such as {some}, count as mistakes"
+        typer.secho(message, fg=typer.colors.YELLOW, err=True)
+
+
+def warn_of_length(run: "Run", lines: Sequence[str]) -> None:
+    """Name the lines that are longer than all that training has shown, which take long and seldom succeed."""
+    longest = run.config.data.max_tokens
+    if reads_pictures(run) or run.config.task == "classification":
+        return
+    suspects = [(number, line) for number, line in enumerate(lines, 1) if len(line) > longest]
+    sizes = [len(ids) for ids in run.task.source.ids([line for _, line in suspects])] if suspects else []
+    long = [(number, size) for (number, _), size in zip(suspects, sizes, strict=True) if size > longest]
+    if long:
+        number, size = long[0]
+        times = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
+        typer.secho(
+            f"warning: line {number}{times} has {size:,} tokens, and training showed none with over {longest:,} "
+            "(data.max_tokens); expect little and wait long, or cut it, or give --max-length.",
+            fg=typer.colors.YELLOW,
+            err=True,
+        )
 
 
 def read_lines(file: Path) -> list[str]:
@@ -36,13 +82,13 @@ def read_lines(file: Path) -> list[str]:
 
 
 def read_pictures(pictures: "Pictures", files: Sequence[Path]) -> list[str]:
-    """The paths of all pictures that can be read; the others are named and left out."""
-    named = [path for file in files or [Path("-")] for path in _list_pictures(file)]
-    broken = pictures.find_broken(named)
+    """The paths of all pictures that can be read; the others are named, and left out, or of a list left blank."""
+    named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_pictures(file)]
+    broken = pictures.find_broken(path for path, _ in named if path.strip())
     for error in broken.values():
         typer.secho(f"warning: left out: {error}", fg=typer.colors.YELLOW, err=True)
-    kept = [path for path in named if path not in broken]
-    if not kept:
+    kept = ["" if path in broken else path for path, listed in named if listed or path not in broken]
+    if not any(path.strip() for path in kept):
         raise DataError("there is no picture to read; give pictures, or folders that hold some.")
     return kept
 
@@ -50,9 +96,13 @@ def read_pictures(pictures: "Pictures", files: Sequence[Path]) -> list[str]:
 def _list_pictures(file: Path) -> list[str]:
     """A picture itself, those in a folder and the folders in it, or those that the lines of a text name."""
     from seq2see.data.album import ENDINGS
+    from seq2see.data.folders import list_files
 
     if file.is_dir():
-        return sorted(str(path) for path in file.rglob("*") if path.suffix.lower() in ENDINGS)
-    if str(file) == "-" or file.suffix.lower() in (".txt", ".lst"):
-        return [line for line in read_lines(file) if line.strip()]
-    return [str(file)]
+        return [path for path in list_files(file) if path.lower().endswith(ENDINGS)]
+    return read_lines(file) if _is_list(file) else [str(file)]
+
+
+def _is_list(file: Path) -> bool:
+    """Whether the lines of a file name pictures."""
+    return str(file) == "-" or file.suffix.lower() in (".txt", ".lst")

@@ -1,7 +1,6 @@
 """`seq2see predict`: lines in, lines out."""
 
 import json
-import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -27,7 +26,7 @@ from seq2see.cli.decoding import (
     WorkersOption,
     read_prefixes,
 )
-from seq2see.cli.inputs import read_inputs
+from seq2see.cli.inputs import read_inputs, reads_pictures, warn_of_length
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -89,12 +88,13 @@ def predict(
             raise DataError("there is no such file; check the path.", file=file)
     import seq2see
     from seq2see.align import record_alignments
-    from seq2see.data.album import is_picture
     from seq2see.workers import choose_workers, hire
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     lines = read_inputs(loaded, files or [])
     prefixes = read_prefixes(prefix, prefix_file, len(lines))
+    if max_length is None:
+        warn_of_length(loaded, lines)
     wishes = Wishes(
         beam=beam,
         n_best=n_best,
@@ -112,7 +112,7 @@ def predict(
     how = wishes.apply(loaded)
     with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
-        named = len(lines) > 1 and is_picture(os.path.abspath(lines[0]))  # who gives many pictures wants to know which
+        named = reads_pictures(loaded) and max(len(lines), len(files or [])) > 1  # who gives many wants to know which
         save((write(prediction, form, attention, named=named) for prediction in predictions), out)
 
 
@@ -143,6 +143,8 @@ def predict_lines(run: "Run", lines: list[str], prefixes: list[str], how: dict[s
 
 def write(prediction: "Prediction", form: Format, attention: bool, *, named: bool = False) -> str:
     """One line for one input, after the name of the input if that is asked for."""
+    if form is Format.text and named and not prediction.source.strip():
+        return ""
     if form is Format.text:
         texts = [output.text for output in (prediction, *prediction.alternatives)]
         return "\t".join(" ".join(text.splitlines()) for text in ([prediction.source] * named + texts))

@@ -26,6 +26,11 @@ def _check_spec(spec: Any) -> Any:
     raise ValueError("must be a name or {kind: name, option: value}")
 
 
+def _name_columns(fields: Any) -> Any:
+    """Numbers of columns as names, because a column may well be called 1."""
+    return [str(name) if type(name) is int else name for name in fields] if isinstance(fields, list) else fields
+
+
 def _check_fields(fields: list[str]) -> list[str]:
     if len(set(fields)) != 2 or len(fields) != 2:
         raise ValueError("must be two different names, [SOURCE, TARGET]")
@@ -39,7 +44,7 @@ Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=1)]
-Fields = Annotated[list[str], AfterValidator(_check_fields)]
+Fields = Annotated[list[str], BeforeValidator(_name_columns), AfterValidator(_check_fields)]
 
 
 class Section(BaseModel):
@@ -82,7 +87,7 @@ class Data(Section):
         default=0.05, description="share of the training data that is held out if valid is not given"
     )
     fields: Fields | None = Field(
-        default=None, description="names of the source and target columns, if the file has more than two"
+        default=None, description="names of the source and target columns, or their numbers if there is no header"
     )
     max_tokens: Positive = Field(default=512, description="longer pairs are left out of training")
 

@@ -33,7 +33,9 @@ def find_pictures(rows: list[Row], file: Path, reading: Reading) -> list[Row]:
     names = [_name_picture(source) for _, source, _ in rows]
     if not reading.pictures and sum(name is not None for name in names) < MOST * len(rows):
         return rows
-    certain = reading.pictures or any("#" in source for _, source, _ in rows[:1])
+    numbered = any(NUMBERED.fullmatch(source.strip()) for _, source, _ in rows[:1])
+    reading.labels = False if numbered else reading.labels
+    certain = reading.pictures or numbered
     named = [(name or source).replace("\\", "/") for name, (_, source, _) in zip(names, rows, strict=True)]
     distinct = list(dict.fromkeys(named))
     folder, tried = _find_folder(file.absolute().parent, distinct)

@@ -64,7 +64,8 @@ def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
     """The pairs of one split, and what is odd about them alone."""
     pairs, findings = read_usable(origin)
     odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
-    return pairs, findings + _find_duplicates(pairs, origin) + odd
+    odd += _find_joined(pairs, origin)
+    return pairs, findings + _find_swapped(pairs, origin) + _find_duplicates(pairs, origin) + odd
 
 
 def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
@@ -81,7 +82,32 @@ def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 
 def _sides(pairs: Pairs) -> Sequence[Side]:
     """The sides that are texts."""
-    return ("target",) if guess_kind(pairs) == "pictures" else SIDES
+    none = {"source"} if guess_kind(pairs) == "pictures" else set()
+    none |= {"target"} if guess_labels(pairs) else set()
+    return [side for side in SIDES if side not in none]
+
+
+def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels in the place of the sources, as files of Yelp's and many others have them."""
+    if guess_labels(pairs) or not guess_labels(Pairs(pairs.target, pairs.source)):
+        return []
+    some = ", ".join(repr(label) for label in sorted(set(pairs.source))[:3])
+    message = f"the sources are few and come again and again, as labels do ({some}), and the targets do not"
+    remedy = "if they are labels, say so with data.fields=[SOURCE,TARGET], or [2,1] for a file without a header"
+    return [Finding("warning", message, remedy, origin.file)]
+
+
+def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels that are several in one, as long as nobody says what stands between them."""
+    labels = set(map(str.strip, pairs.target)) if guess_labels(pairs) else set()
+    for between in ("|", ";", ","):
+        joined = sorted(label for label in labels if between in label)
+        parts = {part.strip() for label in joined for part in label.split(between)}
+        if len(joined) > 1 and len(parts | labels.difference(joined)) < len(labels):
+            message = f"labels such as {joined[0]!r} look like several in one"
+            remedy = f'if they are, say tokens.target={{kind: labels, separator: "{between}"}}'
+            return [Finding("note", message, remedy, origin.holding("target"))]
+    return []
 
 
 def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:

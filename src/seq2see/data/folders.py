@@ -36,11 +36,12 @@ def read_classes(folder: Path, reading: Reading) -> list[Row]:
     """Every picture of every sub-folder, with the sub-folder's name as its label."""
     rows: list[Row] = []
     empty, other = [], []
+    reading.labels = True
     for place in _list_folders(folder):
-        files = sorted(os.path.join(base, name) for base, _, names in os.walk(place) for name in names)
+        files = list_files(place)
         pictures = [file for file in files if file.lower().endswith(ENDINGS)]
         rows += [(len(rows) + number, os.path.abspath(file), place.name) for number, file in enumerate(pictures, 1)]
-        other += [file for file in files if not file.lower().endswith(ENDINGS) and not _is_hidden(file)]
+        other += [file for file in files if not file.lower().endswith(ENDINGS)]
         empty += [] if pictures else [place.name]
     if not rows:
         raise DataError(
@@ -48,6 +49,13 @@ def read_classes(folder: Path, reading: Reading) -> list[Row]:
             f"({', '.join(ENDINGS)}), one for each class; give a file, or such a folder.",
             file=folder,
         )
+    stray = [
+        file.name for file in folder.iterdir() if file.name.lower().endswith(ENDINGS) and not _is_hidden(file.name)
+    ]
+    if stray:
+        message = f"a picture stands beside the classes, in none of them: {list_some(sorted(stray))}"
+        remedy = "it is ignored; move it into the folder of its class"
+        reading.findings.append(Finding("warning", message, remedy, folder, count=len(stray)))
     if empty:
         message = f"a sub-folder has no pictures: {list_some(empty)}"
         reading.findings.append(Finding("warning", message, "it is no class", folder, count=len(empty)))
@@ -55,6 +63,15 @@ def read_classes(folder: Path, reading: Reading) -> list[Row]:
         names = list_some(os.path.relpath(file, folder) for file in other)
         reading.findings.append(Finding("note", f"no picture: {names}", "it is ignored", folder, count=len(other)))
     return rows
+
+
+def list_files(folder: Path) -> list[str]:
+    """All files of a folder and the folders in it, but for hidden ones, which systems and notebooks leave behind."""
+    files: list[str] = []
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        files += [os.path.join(base, name) for name in names if not _is_hidden(name)]
+    return sorted(files)
 
 
 def _find_file(folder: Path, name: str) -> Path | None:
@@ -80,5 +97,5 @@ def _list_folders(folder: Path) -> list[Path]:
     return sorted(place for place in folder.iterdir() if place.is_dir() and not _is_hidden(place.name))
 
 
-def _is_hidden(file: str) -> bool:
-    return os.path.basename(file).startswith((".", "Thumbs.db", "__MACOSX"))
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "Thumbs.db", "__MACOSX"))

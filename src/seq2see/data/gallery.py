@@ -22,13 +22,12 @@ OFTEN = 5  # a word seen less often will hardly be learned
 
 def describe_pairs(pairs: Pairs) -> str:
     """What there is, in a few words."""
-    if guess_kind(pairs) == "text":
+    kind = guess_kind(pairs)
+    if guess_labels(pairs):
+        return _describe_classes(pairs, "pictures" if kind == "pictures" else "usable texts")
+    if kind == "text":
         return f"{len(pairs):,} usable pairs"
     found = pairs.group()
-    if guess_labels(pairs):
-        (most, largest), *_, (least, smallest) = Counter(pairs.target).most_common()
-        sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
-        return f"{len(found):,} pictures of {len(set(pairs.target)):,} classes, {sizes}"
     counts = [len(captions) for captions in found.references]
     each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
     words = Counter(word for caption in pairs.target for word in caption.lower().split())
@@ -37,6 +36,14 @@ def describe_pairs(pairs: Pairs) -> str:
         f"{len(found):,} pictures with {each} captions each ({len(pairs):,} in all); "
         f"{len(words):,} words, {often:,} of them {OFTEN} times or more"
     )
+
+
+def _describe_classes(pairs: Pairs, what: str) -> str:
+    """How many sources each label has."""
+    counts = Counter(map(str.strip, pairs.target)).most_common()
+    (most, largest), (least, smallest) = counts[0], counts[-1]
+    sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
+    return f"{len(pairs):,} {what} of {len(counts):,} class{'es' * (len(counts) > 1)}, {sizes}"
 
 
 def drop_unreadable(pairs: Pairs, origin: Origin) -> tuple[Pairs, list[Finding]]:

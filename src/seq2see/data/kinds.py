@@ -9,6 +9,8 @@ from seq2see.data.pairs import Pairs
 Kind = Literal["text", "pictures"]
 LOOKED_AT = 1_000  # sources and targets; more would say the same
 REPEATED = {"text": 4, "pictures": 2}  # a label has at least so many different sources, on average
+TOLD = 2  # the same, where the name of a column says that there are labels
+TORN = 0.05  # sources that have two labels, because somebody was not sure
 MOST = 200  # different labels
 SHORT = 4  # words of a label
 
@@ -19,13 +21,20 @@ def guess_kind(pairs: Pairs) -> Kind:
 
 
 def guess_labels(pairs: Pairs) -> bool:
-    """Whether targets are labels: short, few for so many pairs, and never two for one source."""
-    targets = list(pairs.target)
-    if not 2 <= len(set(targets)) <= min(len(set(pairs.source)) / REPEATED[guess_kind(pairs)], MOST):
+    """Whether targets are labels: because the data says so, or they are short, few, and hardly ever two for a source.
+
+    The name of a column may be wrong about texts, so there labels must be short, and come again, all the same.
+    """
+    kind = guess_kind(pairs)
+    if pairs.labels is False or (pairs.labels and kind == "pictures"):
+        return bool(pairs.labels)
+    targets, sources = list(map(str.strip, pairs.target)), len(set(pairs.source))
+    most = sources / TOLD if pairs.labels else min(sources / REPEATED[kind], MOST)
+    if not (1 if pairs.labels else 2) <= len(set(targets)) <= most:
         return False
     if any(len(text.split()) > SHORT for text in _spread(targets)):
         return False
-    return len(set(zip(pairs.source, targets, strict=True))) == len(set(pairs.source))
+    return bool(pairs.labels) or len(set(zip(pairs.source, targets, strict=True))) <= sources * (1 + TORN)
 
 
 def _spread(texts: Sequence[str]) -> Sequence[str]:

@@ -10,9 +10,10 @@ from typing import Literal
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding
 
+IGNORED = "it is ignored"  # and harms nobody
 ODDITIES = [
-    (r"^\ufeff", "a byte order mark (BOM) stands before the first character", "it is ignored"),
-    (r"\r$", "Windows line ends (CRLF)", "the carriage return is ignored"),
+    (r"^\ufeff", "a byte order mark (BOM) stands before the first character", IGNORED),
+    (r"\r$", "Windows line ends (CRLF)", IGNORED),
     (r"\r(?!\r*$)", "a carriage return inside the line", "it is read as a space; clean the file"),
     ("\0", "a NUL character", "it is read as a space; clean the file"),
     (
@@ -29,6 +30,7 @@ class Reading:
     def __init__(self) -> None:
         self.findings: list[Finding] = []
         self.pictures = False  # whether the file says that its sources are pictures
+        self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
 
     def note(
         self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"
@@ -50,7 +52,7 @@ def read_lines(file: Path, reading: Reading) -> list[str]:
     for pattern, message, remedy in ODDITIES:
         odd = re.compile(pattern, re.MULTILINE)
         places = [number for number, line in enumerate(lines, 1) if odd.search(line)] if odd.search(text) else []
-        reading.note(message, remedy, file, places)
+        reading.note(message, remedy, file, places, level="note" if remedy is IGNORED else "warning")
     return [_clean(line) for line in lines]
 
 

@@ -22,6 +22,7 @@ class Pairs:
     target: Sequence[str]
     lines: Sequence[int] = field(default_factory=tuple)
     more: Sequence[Sequence[str]] = field(default_factory=tuple)  # further targets of each source, once grouped
+    labels: bool | None = None  # whether the data says that targets are labels, or that they are texts
 
     def __len__(self) -> int:
         return len(self.source)
@@ -30,7 +31,8 @@ class Pairs:
         """The given rows, in that order."""
         lines = [self.lines[row] for row in rows] if self.lines else ()
         more = [self.more[row] for row in rows] if self.more else ()
-        return Pairs([self.source[row] for row in rows], [self.target[row] for row in rows], lines, more)
+        source, target = ([side[row] for row in rows] for side in (self.source, self.target))
+        return Pairs(source, target, lines, more, self.labels)
 
     def group(self) -> "Pairs":
         """Each source once, where it stands first, with all targets it has."""

@@ -2,13 +2,13 @@
 
 import csv
 import io
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from seq2see.core.errors import DataError
 from seq2see.data.album import find_pictures
@@ -20,21 +20,23 @@ from seq2see.data.fields import (
     list_names,
     names_pictures,
     note_fields,
+    tell_labels,
 )
 from seq2see.data.folders import find_splits, read_classes
 from seq2see.data.idx import is_idx, read_idx_rows
-from seq2see.data.lines import Reading, read_lines
+from seq2see.data.lines import IGNORED, Reading, read_lines
 from seq2see.data.lines import decode as decode
 from seq2see.data.lines import read_bytes as read_bytes
 from seq2see.data.lines import split_lines as split_lines
 from seq2see.data.pairs import Finding, Origin, Pairs, Row
-from seq2see.data.sentences import join_sentences
+from seq2see.data.records import read_records
 
 BLANKS = {
     "the source is blank but the target is not": (False, True),
     "the target is blank but the source is not": (True, False),
     "both sides are blank": (False, False),
 }
+LOOKED_AT = 100  # rows by which the delimiter is found
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 Table = list[tuple[int, list[str]]]  # line and cells of each row
@@ -55,7 +57,7 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     if not is_idx(origin.file) and not os.path.isdir(origin.file):
         kept = find_pictures(kept, origin.file, reading)
     lines, source, target = zip(*kept, strict=True)
-    return Pairs(source, target, lines), reading.findings
+    return Pairs(source, target, lines, labels=reading.labels), reading.findings
 
 
 def _enter(origin: Origin) -> Origin:
@@ -76,14 +78,15 @@ def _read_rows(origin: Origin, reading: Reading) -> Iterable[Row]:
     if os.path.isdir(origin.file):
         return read_classes(origin.file, reading)
     if is_idx(origin.file):
+        reading.labels = True
         return read_idx_rows(origin.file)
     readers: dict[str, Callable[[Origin, Reading], Iterable[Row]]] = {
         ".tsv": _read_tsv,
         ".txt": _read_txt,
         ".token": _read_tsv,
         ".csv": _read_csv,
-        ".jsonl": _read_jsonl,
-        ".ndjson": _read_jsonl,
+        ".jsonl": read_records,
+        ".ndjson": read_records,
         ".json": lambda origin, reading: read_coco(origin.file, reading),
     }
     endings = [suffix.lower() for suffix in origin.file.suffixes if suffix.lower() != ".gz"]
@@ -99,6 +102,11 @@ def _read_rows(origin: Origin, reading: Reading) -> Iterable[Row]:
 
 def _read_parallel(source: Path, target: Path, reading: Reading) -> Iterator[Row]:
     left, right = read_lines(source, reading), read_lines(target, reading)
+    for file, mine, others in ((source, left, right), (target, right, left)):
+        rest = range(len(others), len(mine))
+        if not any(mine[number].strip() for number in rest):
+            reading.note("a blank line behind the last one", IGNORED, file, [number + 1 for number in rest], "note")
+            del mine[len(others) :]
     if len(left) != len(right):
         raise DataError(
             f"parallel files must have as many lines each; got {len(left)} in {source} and {len(right)} in {target}; "
@@ -120,53 +128,81 @@ def _read_tsv(origin: Origin, reading: Reading) -> Iterator[Row]:
 
 def _read_csv(origin: Origin, reading: Reading) -> Iterator[Row]:
     lines = read_lines(origin.file, reading)
-    delimiter = _find_delimiter(lines)
+    told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
+    delimiter = told[1] if told else _find_delimiter(lines)
     csv.field_size_limit(2**31 - 1)  # a long text is no mistake
-    reader = csv.reader(io.StringIO("\n".join(lines), newline=""), delimiter=delimiter, strict=True)
-    table, start = [], 1  # quotes may hold line ends: a row is named by its first line
+    skipped = 1 if told else 0
+    reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
+    table, start = [], 1 + skipped  # quotes may hold line ends: a row is named by its first line
     try:
         for row in reader:
             table.append((start, row))
-            start = reader.line_num + 1
+            start = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=start) from None
     return _read_columns(table, origin, reading, delimiter)
 
 
 def _find_delimiter(lines: Sequence[str]) -> str:
-    """What stands between the columns: spreadsheets write semicolons in half of the world."""
-    first = next(line for line in lines if line.strip())
-    for delimiter in DELIMITERS:
-        try:
-            if len(next(csv.reader([first], delimiter=delimiter, strict=True))) > 1:
-                return delimiter
-        except csv.Error:  # a quote that the next line closes, or another delimiter
-            continue
-    return ","
+    """What stands between the columns: spreadsheets write semicolons in half of the world.
+
+    It is what gives all of the first rows as many columns; if nothing does, what gives the first row several.
+    """
+    counts = {delimiter: _count_columns(lines, delimiter) for delimiter in DELIMITERS}
+    several = [delimiter for delimiter, found in counts.items() if found and found[0] > 1]
+    return next((delimiter for delimiter in several if len(set(counts[delimiter])) == 1), (*several, ",")[0])
+
+
+def _count_columns(lines: Sequence[str], delimiter: str) -> list[int]:
+    """The columns of the first rows, as far as they can be read with this delimiter."""
+    counts: list[int] = []
+    with suppress(csv.Error):  # a quote that ends elsewhere, with another delimiter
+        for row in islice(csv.reader(lines, delimiter=delimiter, strict=True), LOOKED_AT):
+            counts += [len(row)] if any(cell.strip() for cell in row) else []
+    return counts
 
 
 def _read_columns(table: Table, origin: Origin, reading: Reading, delimiter: str) -> Iterator[Row]:
     blank = [number for number, row in table if not any(cell.strip() for cell in row)]
     reading.note("a blank line", "it is skipped", origin.file, blank)
     table = [(number, row) for number, row in table if any(cell.strip() for cell in row)]
-    named = _find_columns(table, origin, reading) if table else None
-    left, right = named or (0, 1)
-    width = len(table[0][1]) if named else 2
+    numbered = _find_numbered(table, origin) if table else None
+    named = _find_columns(table, origin, reading) if table and numbered is None else None
+    left, right = numbered or named or (0, 1)
+    header = table[0][1] if numbered or named else ["", ""]
     for number, row in table[1:] if named else table:
-        while len(row) > width and not row[-1].strip():
+        while len(row) > len(header) and not row[-1].strip():
             row = row[:-1]  # spreadsheets leave empty cells behind
-        if not max(left, right) < len(row) <= width:
-            raise DataError(_complain(width, len(row), delimiter), file=origin.file, line=number)
+        if not max(left, right) < len(row) <= len(header):
+            raise DataError(_complain(len(header), row, delimiter), file=origin.file, line=number)
         yield number, row[left], row[right]
+
+
+def _find_numbered(table: Table, origin: Origin) -> tuple[int, int] | None:
+    """The positions of the two columns if they are given as numbers, counted from 1, for want of a header."""
+    number, row = table[0]
+    if origin.fields is None or not all(name.isdecimal() for name in origin.fields) or set(origin.fields) <= set(row):
+        return None
+    left, right = (int(name) for name in origin.fields)
+    if not (1 <= left <= len(row) and 1 <= right <= len(row)):
+        raise DataError(
+            f"columns are counted from 1, and here are {len(row)}; got {left} and {right}; mend data.fields.",
+            file=origin.file,
+            line=number,
+        )
+    return left - 1, right - 1
 
 
 def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, int] | None:
     """The positions of the two columns if the first row is a header that names them."""
     number, row = table[0]
     header = [cell.strip() for cell in row]
+    while header and not header[-1]:
+        header = header[:-1]
     if origin.fields is not None:
         left, right = (_find_column(name, header, origin.file, number) for name in origin.fields)
         reading.pictures = origin.fields[0].lower() in PICTURE_NAMES
+        reading.labels = tell_labels(origin.fields[1], reading)
         return left, right
     below = dict(zip(header, table[1][1], strict=False)) if len(table) > 1 else {}
     fields = find_picture_fields(below, reading)
@@ -177,6 +213,7 @@ def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, 
     )
     if found is not None:
         note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
+        reading.labels = tell_labels(header[found[1]], reading)
     return found
 
 
@@ -190,108 +227,15 @@ def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
     return header.index(name)
 
 
-def _complain(width: int, got: int, delimiter: str) -> str:
-    between = DELIMITERS[delimiter]
+def _complain(width: int, row: list[str], delimiter: str) -> str:
+    between, got = DELIMITERS[delimiter], len(row)
     remedy = f"write {between} between source and target" if got < width == 2 else "mend the line"
     if got > width and delimiter != "\t":
         remedy = f"put a text that holds {between} in quotes"
     if got > width == 2:
-        remedy += ", or give a header and name two of its columns with data.fields=[SOURCE,TARGET]"
+        remedy += (
+            f", or choose two of the columns ({list_names(row)}) with data.fields=[SOURCE,TARGET]: the names that a "
+            "header gives them, or without one their numbers"
+        )
     count = "two" if width == 2 else width
     return f"every line needs {count} columns with {between} between them; got {got}; {remedy}."
-
-
-def _read_jsonl(origin: Origin, reading: Reading) -> Iterator[Row]:
-    fields, torn = origin.fields, []
-    for number, line in enumerate(read_lines(origin.file, reading), 1):
-        if not line.strip():
-            continue
-        record = _parse_record(line, origin.file, number)
-        fields = fields or _find_fields(record, origin.file, number, reading)
-        reading.pictures |= fields[0].lower() in PICTURE_NAMES
-        record = _write_texts(record, fields)
-        source = _find_text(fields[0], record, origin.file, number)
-        for target in _find_texts(fields[1], record, origin.file, number):
-            whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]
-            torn += [number] if whole != [source, target] else []
-            yield number, whole[0], whole[1]
-    reading.note(
-        "half a character (a lone surrogate) or NUL", "it is read as U+FFFD; clean the file", origin.file, torn
-    )
-
-
-def _parse_record(line: str, file: Path, number: int) -> dict[str, Any]:
-    """The fields of a line; those of an object inside are named outer.inner."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        message = getattr(error, "msg", error)
-        raise DataError(f"each line must be a JSON object; {message}; mend the line.", file=file, line=number) from None
-    if not isinstance(record, dict):
-        raise DataError(f"each line must be a JSON object; got {_show(record)}.", file=file, line=number)
-    return dict(_flatten(record, ""))
-
-
-def _flatten(record: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, value in record.items():
-        if isinstance(value, dict):
-            yield from _flatten(value, f"{prefix}{name}.")
-        else:
-            yield prefix + name, value
-
-
-def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Reading) -> tuple[str, str]:
-    """The two fields, by their usual names or because there are only two texts."""
-    pictures = find_picture_fields(record, reading)
-    if pictures is not None:
-        return pictures
-    names = list(record)
-    found = find_text_columns(names, [])
-    if found is not None:
-        return names[found[0]], names[found[1]]
-    texts = [name for name, value in record.items() if isinstance(value, str)]
-    if len(texts) == 2:
-        note_fields((texts[0], texts[1]), file, number, reading)
-        return texts[0], texts[1]
-    raise DataError(
-        f"it must be clear which fields hold source and target; got {list_names(list(record))}; "
-        "name them with data.fields=[SOURCE,TARGET].",
-        file=file,
-        line=number,
-    )
-
-
-def _write_texts(record: dict[str, Any], fields: tuple[str, str]) -> dict[str, Any]:
-    """The record with a source that is a list of sentences, and a target that is a whole number, as texts."""
-    source, target = (record.get(name) for name in fields)
-    texts = {fields[1]: json.dumps(target)} if isinstance(target, int) else {}
-    if isinstance(source, list) and all(isinstance(each, str) for each in source):
-        texts[fields[0]] = join_sentences(source)
-    return {**record, **texts}
-
-
-def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> str:
-    if name not in record:
-        raise DataError(
-            f"there must be a field {name!r}; got {list_names(list(record))}; mend it.", file=file, line=number
-        )
-    if not isinstance(record[name], str):
-        raise DataError(
-            f"the field {name!r} must be a text; got {_show(record[name])}; put it in quotes or remove the line.",
-            file=file,
-            line=number,
-        )
-    return str(record[name])
-
-
-def _find_texts(name: str, record: dict[str, Any], file: Path, number: int) -> list[str]:
-    """The text of a field, or all texts of its list: a picture has several captions."""
-    several = record.get(name)
-    if not isinstance(several, list) or not several or not all(isinstance(text, str) for text in several):
-        return [_find_text(name, record, file, number)]
-    return several
-
-
-def _show(value: Any) -> str:
-    shown = json.dumps(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."

@@ -26,6 +26,8 @@ MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 # what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
 MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
+# scripts that put no spaces between words: a letter of theirs, with the marks above and below it, is a word
+UNSPACED = "".join(rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
 
 Normalisation = Literal["none", "nfc", "nfkc"]
 _NORMALIZERS: dict[Normalisation, list[Any]] = {
@@ -171,7 +173,10 @@ class Characters:
 
 
 class Words:
-    """One token a word or punctuation mark; in lower case, if what is read need not be written again."""
+    """One token a word or punctuation mark; in lower case, if what is read need not be written again.
+
+    Of scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) it is one token a letter.
+    """
 
     def __init__(
         self,
@@ -185,7 +190,8 @@ class Words:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
-        words = Regex(rf"{SPACE}?\w+|{SPACE}?[^\w{SPACE}]|{SPACE}")
+        word = rf"(?:[{UNSPACED}]\p{{M}}*|[\w&&[^{UNSPACED}]]+|[^\w{SPACE}])"
+        words = Regex(rf"{SPACE}?{word}|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
         if self.lowercase:
             backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
