@@ -64,7 +64,7 @@ def test_show_attend_and_tell_is_its_equations() -> None:
         beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ state[0] + w["reader.gate.bias"])))
         z, y = beta * (np.exp(e) / np.exp(e).sum() @ a), w["embed.weight"][token]
         state = step_lstm(cell, np.concatenate([y, z]), state)
-        deep = w["reader.deepen.weight"] @ np.concatenate([state[0], z]) + w["reader.deepen.bias"] + y
+        deep = w["reader.deepen.weight"] @ np.concatenate([state[0], y, z]) + w["reader.deepen.bias"]
         expected = w["output.weight"] @ np.tanh(deep) + w["output.bias"]
         np.testing.assert_allclose(logits[position], expected, atol=1e-5)
 

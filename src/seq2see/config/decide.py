@@ -119,7 +119,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
         remarks["model"] = f"preset {preset} with size {size}, for {pairs:,} pairs of {_say(sentences)}"
     if sentences:
-        base["model"] |= {"share": "fitting"}
+        base["model"] |= {"share": ["fitting"]}
         remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"
     return Decision(base, remarks)
 

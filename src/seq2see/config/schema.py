@@ -115,7 +115,7 @@ class Model(Section):
     encoder: PartSpec
     decoder: PartSpec | None = Field(default=None, description="what writes a text")
     pool: PartSpec | None = Field(default=None, description="what reads the encoded source once, to choose a label")
-    share: Literal["fitting"] | list[Literal["embeddings", "output", "layers"]] | None = Field(
+    share: list[Literal["embeddings", "output", "layers", "fitting"]] | None = Field(
         default=None,
         description="what encoder and decoder have in common: embeddings, output, layers; fitting: the first two, if "
         "they fit",

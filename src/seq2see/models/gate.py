@@ -15,8 +15,8 @@ class Gated(Attending):
     """Xu et al. 2015, sections 3.1.2 and 4.2.1: attend with the state before the step, and weigh the context by a gate.
 
     z = beta sum_i alpha_i a_i with beta = sigmoid(f(h_{t-1})) enters the cell; the output layer sees
-    tanh(L_y E y_{t-1} + L_h h_t + L_z z) (eq. 7; the tanh is that of the authors' code, and L_y there because embeddings
-    are far larger than states at first: alone they would fill the tanh), as wide as an embedding.
+    tanh(L_y E y_{t-1} + L_h h_t + L_z z), as wide as an embedding (eq. 7; the tanh is that of the authors' code, L_y
+    is there because embeddings are far larger than states at first: as they are they would fill the tanh).
     """
 
     loops = True

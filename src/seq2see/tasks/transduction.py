@@ -73,11 +73,10 @@ class Transduction:
                 target_vocabulary=len(self.target),
                 evenness=config.train.attention_penalty,
             )
-            if share == "fitting":
+            share_parameters(model, share)
+            if "fitting" in share:
                 apart = config.init is not None and config.init.encoder and config.init.decoder
                 share_fitting(model, joint=joint and not apart)
-            else:
-                share_parameters(model, share)
             return model
 
     def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
