@@ -79,6 +79,8 @@ def quickstart(
         raise ConfigError(f"{task} have no lengths to choose; leave out --lengths, or choose another --task.")
     folder = out or Path("runs") / ("quickstart" if task is Task.dates else f"quickstart-{task}")
     place = folder.absolute().parent / place_data(task)
+    if place == folder.absolute():
+        raise ConfigError(f"{place} is where the data goes; choose another folder with --out.")
     typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
     files = make_files(task, span, place)
     from seq2see.cli.training import run_training

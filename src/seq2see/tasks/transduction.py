@@ -182,7 +182,7 @@ class Transduction:
 
     def recall(self, facts: Mapping[str, Any]) -> "Transduction":
         """The task as it was when its weights were written."""
-        return replace(self, longest_target=facts["longest_target"])
+        return replace(self, longest_target=facts.get("longest_target", 0))
 
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
