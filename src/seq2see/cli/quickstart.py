@@ -41,12 +41,12 @@ DATES = {
 }
 SHAPES: dict[str, Any] = {
     "preset": "show-attend-tell2015",
-    "tokens": {"source": {"size": 96, "mirror": False}, "target": {"min_count": 1}},
+    "tokens": {"source": {"size": 64, "mirror": False}, "target": {"min_count": 1}},
     "model": {
         "encoder": {"backbone": "small", "layer": 2, "size": 128},
-        "decoder": {"embedding_size": 64, "size": 128, "output_dropout": 0.0},
+        "decoder": {"embedding_size": 128, "size": 128, "output_dropout": 0.0},
     },
-    "train": {"updates": 1500, "batch_tokens": 640, "learning_rate": 0.002, "evaluate_every": 150},
+    "train": {"updates": 1500, "batch_tokens": 640, "learning_rate": 0.002, "ema": 0.99, "evaluate_every": 150},
 }
 EXERCISE = {"preset": "ntm2014"}
 
