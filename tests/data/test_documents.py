@@ -58,9 +58,9 @@ def test_lower_case_is_read_and_the_raw_text_is_shown() -> None:
 def test_long_documents_are_cut_with_a_count_and_long_sentences_go_on() -> None:
     sources = make_cutter(max_sentences=2, max_words=4).prepare(TEXTS)
     assert np.diff(sources.bounds).tolist() == [2, 1, 0, 2, 2]
-    assert (sources.cut.documents, sources.cut.words) == (2, 11)  # ten words, and one
-    assert sources.cut.total == len(sources.words.ids) + 11
-    assert "the end of 2 of 5 documents is not read" in sources.remarks[0]
+    assert (sources.cut.documents, sources.cut.words) == (3, 15)  # ten words, one, and four letters of Chinese
+    assert sources.cut.total == len(sources.words.ids) + 15
+    assert "the end of 3 of 5 documents is not read" in sources.remarks[0]
     assert make_cutter().prepare(TEXTS).remarks == []
 
 
