@@ -45,6 +45,7 @@ def walk(w: dict[str, np.ndarray], xs: np.ndarray, added: Any = None) -> tuple[n
     for t, x in enumerate(xs):
         asked = w_x[4 * d :] @ x + w["enter.bias"][4 * d :] + w_h[4 * d :] @ h_
         a = np.tanh(hs @ w["own.score.key.weight"].T + asked) @ w["own.score.vector"]
+        a = a - np.exp(w["own.score.log_slope"]) * np.arange(t)[::-1] if "own.score.log_slope" in w else a
         h_, c_ = softmax(a) @ hs, softmax(a) @ cs
         i, f, c, o = np.split(w_x[: 4 * d] @ x + w["enter.bias"][: 4 * d] + w_h[: 4 * d] @ h_, 4)
         c = sigmoid(f) * c_ + sigmoid(i) * np.tanh(c) + (0 if added is None else added[t])
@@ -52,8 +53,9 @@ def walk(w: dict[str, np.ndarray], xs: np.ndarray, added: Any = None) -> tuple[n
     return hs, cs
 
 
-def test_the_encoder_is_its_equations() -> None:
-    model = build(DEEP)
+@pytest.mark.parametrize("recency", [True, False])
+def test_the_encoder_is_its_equations(recency: bool) -> None:
+    model = build(DEEP, encoder={**LSTMN, "recency": recency})
     with torch.no_grad():
         memory = model.encoder(SOURCE, MASK)
         inputs = model.encoder.embed(SOURCE)[0].numpy()

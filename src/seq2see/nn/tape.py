@@ -24,10 +24,14 @@ class Tape:
 
 
 class Joined(Score):
-    """v . tanh(q + W k), for queries that are projected already: most of them is known before a loop begins."""
+    """v . tanh(q + W k), for queries that are projected already: most of them is known before a loop begins.
 
-    def __init__(self, *, size: int, key_size: int) -> None:
+    recency: less a learned slope for every key that came in between, so that at first the last one counts most.
+    """
+
+    def __init__(self, *, size: int, key_size: int, recency: bool = False) -> None:
         super().__init__()
+        self.log_slope = nn.Parameter(torch.zeros(())) if recency else None
         self.key = nn.Linear(key_size, size, bias=False)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) / math.sqrt(size))
 
@@ -35,24 +39,29 @@ class Joined(Score):
         return self.key(keys)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return (query.unsqueeze(3) + keys.unsqueeze(2)).tanh() @ self.vector
+        scores = (query.unsqueeze(3) + keys.unsqueeze(2)).tanh() @ self.vector
+        if self.log_slope is None:
+            return scores
+        between = torch.arange(keys.shape[2] - 1, -1, -1, dtype=scores.dtype)
+        return scores - self.log_slope.exp() * between
 
 
 class TapeCell(nn.Module):
     """Cheng, Dong & Lapata 2016, eq. 4-9, with h~, c~ summed over all inputs i before t:
 
     a_i = v . tanh(W_h h_i + W_x x_t + W_h~ h~_{t-1}), s = softmax(a), h~_t = sum s_i h_i, c~_t = sum s_i c_i;
-    gates i, f, o and c^ from W [h~_t; x_t]; c_t = f c~_t + i c^, h_t = o tanh(c_t).
+    gates i, f, o and c^ from W [h~_t; x_t]; c_t = f c~_t + i c^, h_t = o tanh(c_t). With recency, a_i is the less the
+    longer ago, so that it begins nearly as an LSTM and learns what to look back for.
     """
 
-    def __init__(self, *, input_size: int, size: int, beside_size: int = 0) -> None:
+    def __init__(self, *, input_size: int, size: int, beside_size: int = 0, recency: bool = True) -> None:
         super().__init__()
         self.size = size
         # four gates and a query, side by side: one product a step
         self.enter = nn.Linear(input_size, 5 * size)
         self.beside = nn.Linear(beside_size, 5 * size, bias=False) if beside_size else None
         self.recall = nn.Linear(size, 5 * size, bias=False)
-        self.own = Attend(score=Joined(size=size, key_size=size), normalise=Softmax())
+        self.own = Attend(score=Joined(size=size, key_size=size, recency=recency), normalise=Softmax())
         for layer, fill in ((self.enter, nn.init.xavier_uniform_), (self.recall, nn.init.orthogonal_)):
             for block in layer.weight.data.chunk(5):
                 fill(block)
