@@ -26,6 +26,7 @@ from seq2see.data.readers import read_pairs
 from seq2see.data.sequences import pad
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
+from seq2see.train.distributed import Crew
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import holds_run, open_folder, prepare_job
 from seq2see.workers import hire
@@ -49,7 +50,13 @@ def configure(job: dict, model: str, *, dropout: float, train: dict) -> Loaded:
         "data": {name: dict(zip(("source", "target"), job[name], strict=True)) for name in ("train", "valid")},
         "tokens": {"joint": {"kind": "bpe", "size": job["vocabulary"]}},
         "model": halves[model],
-        "train": {"batch_tokens": job["budget"], "threads": job["threads"], "label_smoothing": 0.1, **train},
+        "train": {
+            "batch_tokens": job["budget"],
+            "workers": job["threads"],
+            "threads": 1,
+            "label_smoothing": 0.1,
+            **train,
+        },
     }
     return load_config(base=base)
 
@@ -151,15 +158,15 @@ def name_linear(module: nn.Module, name: str) -> dict[str, Tensor]:
 
 
 def train(job: dict) -> None:
-    """`seq2see train` until the meter ends it."""
-    meter, loss = Meter(job), Transduction.loss
+    """`seq2see train`, a process of one thread for each core as it would choose by itself, until the meter ends it."""
+    meter, work = Meter(job), Crew.work
 
     def counted(*given: object, **named: object) -> object:
-        made = loss(*given, **named)
-        meter.count(made.tokens)
-        return made
+        sums = work(*given, **named)
+        meter.count(sums.tokens)
+        return sums
 
-    Transduction.loss = counted
+    Crew.work = counted
     folder = Path(job["work"]) / "run"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(job["seed"], folder)
