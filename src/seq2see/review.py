@@ -65,10 +65,10 @@ def review(
         pairs = run.task.examine(pairs)
         predictions = run.predict(list(pairs.source))
     metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
+    writes = isinstance(run.task, Transduction)
     # several runs together give no likelihood of a whole target at once
-    likely = isinstance(run.task, Transduction) and not run.others
-    perplexity = [run.task.perplexity(run.model, pairs)] if likely else []
-    pointing = play_pointing(run, predictions, things) if things else []
+    perplexity = [run.task.perplexity(run.model, pairs)] if writes and not run.others else []
+    pointing = play_pointing(run, predictions, things) if writes and things else []
     return Review(name, pairs.target, predictions, [*metrics, *perplexity, *pointing])
 
 
