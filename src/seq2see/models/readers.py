@@ -16,7 +16,7 @@ from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.nn.attend import Attend
 from seq2see.nn.dropout import Dropout
-from seq2see.nn.shared import share
+from seq2see.nn.tally import keep_tally
 
 SOFTMAX = Part("normalise", "softmax")
 
@@ -30,9 +30,9 @@ class Reading:
     values: Float[Tensor, "b 1 s d"] | None = None
     summary: Float[Tensor, "b d"] | None = None
 
-    def share(self) -> "Reading":
+    def keep_tally(self) -> "Reading":
         """The same for the steps of a walk, which share its gradients."""
-        keys, values = (None if each is None else share(each) for each in (self.keys, self.values))
+        keys, values = (None if each is None else keep_tally(each) for each in (self.keys, self.values))
         return replace(self, keys=keys, values=values)
 
 

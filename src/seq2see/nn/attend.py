@@ -12,7 +12,7 @@ from seq2see.core.errors import ConfigError
 from seq2see.core.trace import active_trace
 from seq2see.nn.normalise import Normaliser
 from seq2see.nn.score import Score
-from seq2see.nn.shared import is_shared, mix
+from seq2see.nn.tally import has_tally, mix
 from seq2see.nn.window import Window, take
 
 
@@ -59,7 +59,7 @@ class Attend(nn.Module):
             return self._look_around(self.window, query, keys, values, mask, positions)
         trace, changes = active_trace(), active_changes(self)
         # torch has a fused kernel for keys and values of one width only; else it would scale all keys at every call
-        alike = self.normalise.fused and keys.shape[-1] == values.shape[-1] and not is_shared(values)
+        alike = self.normalise.fused and keys.shape[-1] == values.shape[-1] and not has_tally(values)
         scale = self.score.fused_scale(query.shape[-1]) if alike else None
         if trace is None and changes is None and scale is not None:
             return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, scale=scale)

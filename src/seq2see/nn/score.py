@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.shapes import Count
-from seq2see.nn.shared import compare
+from seq2see.nn.tally import compare
 
 
 class Score(nn.Module):

@@ -137,7 +137,7 @@ class RnnDecoder(nn.Module):
         self, embedded: Float[Tensor, "b t e"], state: RnnState, reading: Reading
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """Step by step; what does not depend on the step before is computed for all steps first, or afterwards."""
-        steps, columns, after, reading = [], self._columns(), state, reading.share()
+        steps, columns, after, reading = [], self._columns(), state, reading.keep_tally()
         for projected in self.cells[0].project(embedded).unbind(dim=1):
             hidden, fed, after = self._advance(projected, columns, after, reading, self.looped)
             steps.append((hidden, fed))

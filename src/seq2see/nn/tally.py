@@ -32,7 +32,7 @@ class Tally:
         return total
 
 
-def share(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
+def keep_tally(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
     """The same tensor, for many products; if nothing is to be learned from it, it is left alone."""
     if not (torch.is_grad_enabled() and tensor.requires_grad):
         return tensor
@@ -42,7 +42,7 @@ def share(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
     return shared
 
 
-def is_shared(tensor: Tensor) -> bool:
+def has_tally(tensor: Tensor) -> bool:
     """Whether the steps of a walk share this tensor."""
     return _find_tally(tensor) is not None
 

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from seq2see.core.registry import names, part
 from seq2see.nn.attend import Attend
-from seq2see.nn.shared import is_shared, share
+from seq2see.nn.tally import has_tally, keep_tally
 
 
 def walk(attend: Attend, memory: Tensor, *, shared: bool) -> list[Tensor]:
@@ -16,7 +16,7 @@ def walk(attend: Attend, memory: Tensor, *, shared: bool) -> list[Tensor]:
     query = torch.randn(2, 1, 1, 4, dtype=torch.float64, requires_grad=True)
     keys, values = attend.prepare(memory), memory * 2
     if shared:
-        keys, values = share(keys), share(values)
+        keys, values = keep_tally(keys), keep_tally(values)
     found = query
     for _ in range(3):
         found = attend(found, keys, values, torch.ones(2, 1, 1, 5, dtype=torch.bool))
@@ -37,6 +37,6 @@ def test_sharing_changes_no_gradient(name: str) -> None:
 
 def test_what_learns_nothing_is_left_alone() -> None:
     memory = torch.ones(1, 1, 2, 2)
-    assert share(memory) is memory
+    assert keep_tally(memory) is memory
     with torch.no_grad():
-        assert not is_shared(share(memory.requires_grad_()))
+        assert not has_tally(keep_tally(memory.requires_grad_()))
