@@ -85,6 +85,10 @@ def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
     sources = [f"text number {number}" for number in range(40)]
     assert decide(Pairs(sources, ["good", "bad"] * 20)).base["preset"] == "bigru-attention"
     assert decide(Pairs([s + " and more" * 40 for s in sources], ["good", "bad"] * 20)).base["preset"] == "han2016"
+    assert (
+        decide(Pairs([f"第{n}家的菜很好吃。" * 20 for n in range(40)], ["good", "bad"] * 20)).base["preset"]
+        == "han2016"
+    )
     assert decide(Pairs(sources, ["good", "bad"] * 20), task="transduction").base["preset"] == "bahdanau2015"
 
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.core.word import choose_unit, find_words
 from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.pairs import Pairs
 
 TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
 SMALL_PICTURES, LARGE_PICTURES = "small-cnn", "frozen-cnn"
-LONG = 60  # words; a text with more has sentences to attend to
+LONG = 60  # words, or letters where words have no spaces between them; a text with more has sentences to attend to
 LONGEST = 3_000  # words of a document that are counted
 PHOTOGRAPH = 96  # pixels a side
 
@@ -52,8 +53,9 @@ def _choose_preset(pairs: Pairs, task: str | None) -> str:
         return (SMALL_PICTURES if _are_small(pairs.source) else LARGE_PICTURES) if labels else CAPTIONS
     if not labels:
         return TEXTS
-    words = [len(text.split()) for text in pairs.source]
-    return DOCUMENTS if _percentile(words, 0.5) > LONG else LABELS
+    some = _take(pairs.source, 1_000)
+    unit = choose_unit(some)
+    return DOCUMENTS if _percentile([len(find_words(text, unit)) for text in some], 0.5) > LONG else LABELS
 
 
 def _is_for_texts(written: Mapping[str, Any]) -> bool:
@@ -75,8 +77,12 @@ def _limit_updates(pairs: Pairs, written: Mapping[str, Any]) -> tuple[int, float
 
 def _are_small(sources: Sequence[str]) -> bool:
     """Whether pictures are so small that a network for photographs has nothing to hold on to."""
-    some = sources[:: max(len(sources) // 20, 1)]
-    return _percentile([min(measure_picture(source)) for source in some], 0.5) < PHOTOGRAPH
+    return _percentile([min(measure_picture(source)) for source in _take(sources, 20)], 0.5) < PHOTOGRAPH
+
+
+def _take(sources: Sequence[str], count: int) -> Sequence[str]:
+    """About so many, from all over."""
+    return sources[:: max(len(sources) // count, 1)]
 
 
 def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
@@ -110,7 +116,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     base["train"] = {"updates": updates, "batch_tokens": batch, "evaluate_every": max(updates // 20, 10)}
     remarks["train"] = f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data"
     if sentences:
-        base["train"] |= {"learning_rate": 0.002, "label_smoothing": 0.1, "average": 5}
+        base["train"] |= {"learning_rate": 0.003, "label_smoothing": 0.1, "average": 5}
     else:
         base["train"] |= {"patience": 8}
     if sentences or not asked:
@@ -160,7 +166,7 @@ def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: boo
     """Enough updates to see small data often and large data at least a few times."""
     letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
     tokens = letters / 4.5 if sentences else letters  # characters a subword, roughly
-    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
+    seen = min(max(12 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
     return int(seen / batch), seen / tokens
 
 
