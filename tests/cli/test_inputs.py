@@ -33,6 +33,8 @@ def test_a_line_longer_than_all_of_training_is_named(capsys: pytest.CaptureFixtu
     run: Any = SimpleNamespace(task=SimpleNamespace(source=Characters().learn(["a"])), config=config)
     warn_of_length(run, ["aaaa", "a" * 9])
     assert "line 2 has 10 tokens" in capsys.readouterr().err
+    warn_of_length(run, ["a" * 9])
+    assert "the input has 10 tokens" in capsys.readouterr().err
 
 
 def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import typer
 from seq2see.cli.counting import counting
 from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.cli.evaluate import read_as_trained
+from seq2see.cli.inputs import warn_of_length
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,6 +51,7 @@ def align(
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
+    warn_of_length(loaded, pairs.source)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     with counting("aligning", len(pairs)) as seen:
         found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, seen=seen)

@@ -52,7 +52,7 @@ def check_pairs(run: "Run", pairs: "Pairs") -> None:
         typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 
-def warn_of_length(run: "Run", lines: Sequence[str]) -> None:
+def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") -> None:
     """Name the lines that are longer than all that training has shown, which take long and seldom succeed."""
     longest = run.config.data.max_tokens
     if reads_pictures(run) or run.config.task == "classification":
@@ -62,10 +62,11 @@ def warn_of_length(run: "Run", lines: Sequence[str]) -> None:
     long = [(number, size) for (number, _), size in zip(suspects, sizes, strict=True) if size > longest]
     if long:
         number, size = long[0]
-        times = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
+        who = f"line {number}" if len(lines) > 1 else "the input"
+        others = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
         typer.secho(
-            f"warning: line {number}{times} has {size:,} tokens, and training showed none with over {longest:,} "
-            "(data.max_tokens); expect little and wait long, or cut it, or give --max-length.",
+            f"warning: {who}{others} has {size:,} tokens, and training showed none with over {longest:,} "
+            f"(data.max_tokens); expect little and wait long, {remedy}.",
             fg=typer.colors.YELLOW,
             err=True,
         )

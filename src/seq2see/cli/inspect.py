@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from seq2see.cli.inputs import warn_of_length
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.registry import shorten
 
 
 def inspect(
@@ -51,14 +53,14 @@ def inspect(
 
     loaded = seq2see.load(run, trust=trust)
     text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
+    warn_of_length(loaded, [text])
     prediction = loaded.predict(text, beam=beam)
     trace = prediction.faithfulness if leave_out else prediction.attention
     if out is None:
         from rich.console import Console
 
-        Console(highlight=False).print(
-            f"{source!r} -> {prediction.text!r}", render_terminal(trace, name=name, heads=heads), sep="\n", markup=False
-        )
+        shown = render_terminal(trace, name=name, heads=heads)
+        Console(highlight=False).print(f"{shorten(source)} -> {prediction.text!r}", shown, sep="\n", markup=False)
         return
     if out.suffix == ".html":
         save_page(render_page(trace.to_dict()), out)
@@ -66,4 +68,4 @@ def inspect(
         write_atomic(out, trace.to_json())
     else:
         save_picture(trace, out, name=name, heads=heads, cells=cells)
-    typer.echo(f"{source!r} -> {prediction.text!r}; wrote {out}")
+    typer.echo(f"{shorten(source)} -> {prediction.text!r}; wrote {out}")

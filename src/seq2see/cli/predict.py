@@ -94,7 +94,7 @@ def predict(
     lines = read_inputs(loaded, files or [])
     prefixes = read_prefixes(prefix, prefix_file, len(lines))
     if max_length is None:
-        warn_of_length(loaded, lines)
+        warn_of_length(loaded, lines, "or cut it, or give --max-length")
     wishes = Wishes(
         beam=beam,
         n_best=n_best,
