@@ -111,7 +111,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
     joint = sentences or "joint" in written["tokens"]
     base["tokens"] = {"joint": tokens} if joint else {"source": tokens, "target": tokens}
-    batch = 1024 if pairs < (50_000 if sentences else 5_000) else 2048 if pairs < 200_000 else 4096
+    batch = 1024 if pairs < 5_000 else 2048 if pairs < 200_000 else 4096
     updates, epochs = _decide_updates(source, target, sentences, batch)
     base["train"] = {"updates": updates, "batch_tokens": batch, "evaluate_every": max(updates // 20, 10)}
     remarks["train"] = f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data"
@@ -121,7 +121,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         base["train"] |= {"patience": 8}
     if sentences or not asked:
         size = _decide_size(sentences, pairs)
-        dropout = {"dropout": 0.2} if sentences else {}
+        dropout = {"dropout": 0.3} if sentences else {}
         base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
         remarks["model"] = f"preset {preset} with size {size}, for {pairs:,} pairs of {_say(sentences)}"
     if sentences:
@@ -166,7 +166,7 @@ def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: boo
     """Enough updates to see small data often and large data at least a few times."""
     letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
     tokens = letters / 4.5 if sentences else letters  # characters a subword, roughly
-    seen = min(max(12 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
+    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
     return int(seen / batch), seen / tokens
 
 
