@@ -15,6 +15,8 @@ from seq2see.models.encoders.transformer import SCALED_DOT, SOFTMAX, EncoderLaye
 from seq2see.nn.block import Norm
 from seq2see.nn.dropout import Dropout
 
+PLACED = 0.5  # size of positions at first; patches are about 1 large, and would drown the 0.02 of the paper for a while
+
 
 class PatchEncoder(nn.Module):
     """Dosovitskiy et al. 2021, eq. 1-4: z = [class; x_1 E; ...; x_n E] + positions, then Transformer layers.
@@ -49,7 +51,7 @@ class PatchEncoder(nn.Module):
         self.cut = nn.Conv2d(3, size, kernel_size=patch, stride=patch)
         nn.init.xavier_uniform_(self.cut.weight.data.flatten(1))
         side = picture_size // patch
-        self.positions = nn.Parameter(torch.randn(side, side, size) * 0.02)
+        self.positions = nn.Parameter(torch.randn(side, side, size) * PLACED)
         self.token = nn.Parameter(torch.randn(size) * 0.02) if class_token else None
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(
