@@ -13,6 +13,8 @@ from seq2see.nn.multihead import Remembered
 from seq2see.nn.normalise import Softmax
 from seq2see.nn.score import Score
 
+STEEP = 1.0  # log of the slope at first: nine tenths of the weight on the last key
+
 
 @dataclass(frozen=True)
 class Tape:
@@ -31,7 +33,7 @@ class Joined(Score):
 
     def __init__(self, *, size: int, key_size: int, recency: bool = False) -> None:
         super().__init__()
-        self.log_slope = nn.Parameter(torch.zeros(())) if recency else None
+        self.log_slope = nn.Parameter(torch.tensor(STEEP)) if recency else None
         self.key = nn.Linear(key_size, size, bias=False)
         self.vector = nn.Parameter(torch.empty(size).uniform_(-1, 1) / math.sqrt(size))
 
