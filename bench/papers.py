@@ -3,9 +3,9 @@
     python bench/papers.py models --source DIR/{train,val,test}.en --target DIR/{train,val,test}.de --out runs/papers
     python bench/papers.py scores --source DIR/{train,val,test}.en --target DIR/{train,val,test}.de --out runs/scores
 
-Trains what is not trained yet (a run that was interrupted goes on), compares all runs on the test files with beam 5,
-prints a Markdown table with the command of each row, and leaves the page of the comparison and the figure of BLEU
-against sentence length beside the runs. Settings (train.updates=100) go to every training.
+Trains what is not trained yet (a run that was interrupted goes on), compares all runs, if there are several, on the
+test files with beam 5, prints a Markdown table with the command of each row, and leaves the page of the comparison and
+the figure of BLEU against sentence length beside the runs. Settings (train.updates=100) go to every training.
 """
 
 import argparse
@@ -67,7 +67,8 @@ def main() -> None:
     for name, command in commands.items():
         print(f"{name}: {shlex.join(command)}", file=sys.stderr)
         run([sys.executable, "-m", *command])
-    compare(arguments, commands)
+    if len(commands) > 1:
+        compare(arguments, commands)
 
 
 def make_command(arguments: argparse.Namespace, settings: list[str], out: Path) -> list[str]:
