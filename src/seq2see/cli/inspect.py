@@ -7,7 +7,6 @@ import typer
 
 from seq2see.cli.inputs import warn_of_length
 from seq2see.core.errors import Seq2SeeError
-from seq2see.core.registry import shorten
 
 
 def inspect(
@@ -46,6 +45,7 @@ def inspect(
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
     import seq2see
     from seq2see.core.files import write_atomic
+    from seq2see.core.registry import shorten
     from seq2see.data.lines import decode, read_bytes
     from seq2see.inspect.page import render_page, save_page
     from seq2see.inspect.picture import save_picture
