@@ -7,7 +7,7 @@ from typing import Any
 from seq2see.config.load import read_preset
 from seq2see.core.word import choose_unit, find_words
 from seq2see.data.image import measure_picture
-from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.kinds import guess_kind, guess_labels, spread
 from seq2see.data.pairs import Pairs
 
 TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
@@ -53,7 +53,7 @@ def _choose_preset(pairs: Pairs, task: str | None) -> str:
         return (SMALL_PICTURES if _are_small(pairs.source) else LARGE_PICTURES) if labels else CAPTIONS
     if not labels:
         return TEXTS
-    some = _take(pairs.source, 1_000)
+    some = spread(pairs.source)
     unit = choose_unit(some)
     return DOCUMENTS if _percentile([len(find_words(text, unit)) for text in some], 0.5) > LONG else LABELS
 
@@ -77,12 +77,7 @@ def _limit_updates(pairs: Pairs, written: Mapping[str, Any]) -> tuple[int, float
 
 def _are_small(sources: Sequence[str]) -> bool:
     """Whether pictures are so small that a network for photographs has nothing to hold on to."""
-    return _percentile([min(measure_picture(source)) for source in _take(sources, 20)], 0.5) < PHOTOGRAPH
-
-
-def _take(sources: Sequence[str], count: int) -> Sequence[str]:
-    """About so many, from all over."""
-    return sources[:: max(len(sources) // count, 1)]
+    return _percentile([min(measure_picture(source)) for source in spread(sources, 20)], 0.5) < PHOTOGRAPH
 
 
 def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:

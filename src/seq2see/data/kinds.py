@@ -17,7 +17,7 @@ SHORT = 4  # words of a label
 
 def guess_kind(pairs: Pairs) -> Kind:
     """Whether sources are pictures: the reader has made paths of all of them absolute, or of none."""
-    return "pictures" if len(pairs) and all(map(is_picture, _spread(pairs.source))) else "text"
+    return "pictures" if len(pairs) and all(map(is_picture, spread(pairs.source))) else "text"
 
 
 def guess_labels(pairs: Pairs) -> bool:
@@ -32,11 +32,11 @@ def guess_labels(pairs: Pairs) -> bool:
     most = sources / TOLD if pairs.labels else min(sources / REPEATED[kind], MOST)
     if not (1 if pairs.labels else 2) <= len(set(targets)) <= most:
         return False
-    if any(len(text.split()) > SHORT for text in _spread(targets)):
+    if any(len(text.split()) > SHORT for text in spread(targets)):
         return False
     return bool(pairs.labels) or len(set(zip(pairs.source, targets, strict=True))) <= sources * (1 + TORN)
 
 
-def _spread(texts: Sequence[str]) -> Sequence[str]:
-    """Some of the texts, from all over."""
-    return [texts[row] for row in range(0, len(texts), max(len(texts) // LOOKED_AT, 1))]
+def spread(texts: Sequence[str], count: int = LOOKED_AT) -> Sequence[str]:
+    """About so many of the texts, from all over."""
+    return [texts[row] for row in range(0, len(texts), max(len(texts) // count, 1))]
