@@ -115,6 +115,15 @@ def check_logits(job: dict[str, Any], compute: Callable[[Any, Any], Any]) -> Non
 
 
 def _peak(process: str) -> float:
-    """MiB of memory at the highest (not from getrusage, which remembers the parent)."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    """MiB at the highest (not from getrusage, which remembers the parent), less what it shares with other processes.
+
+    A page that two processes map, such as one of torch's libraries, counts half for each of them.
+    """
+    highest = _read_size(f"/proc/{process}/status", "VmHWM")
+    now = f"/proc/{process}/smaps_rollup"
+    return highest - (_read_size(now, "Rss") - _read_size(now, "Pss"))
+
+
+def _read_size(file: str, name: str) -> float:
+    """One of the sizes that Linux tells of a process, in MiB."""
+    return int(Path(file).read_text().partition(f"\n{name}:")[2].split()[0]) / 1024

@@ -203,3 +203,20 @@ def test_a_vocabulary_with_gaps_is_refused() -> None:
 def test_words_of_scripts_without_spaces_are_letters(text: str, words: list[str]) -> None:
     encoding = Words(min_count=1).learn([text]).encode(text)
     assert [token.text for token in encoding.tokens[:-1]] == words
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("A dog runs .", "a dog runs"),
+        ("a dog, a cat.", "a dog a cat"),
+        ('"Hello" (he said)...', "hello he said"),
+        ("the man's black-and-white T-shirt!", "the man's black-and-white t-shirt"),
+        ("一只狗在跑。", "一只狗在跑"),
+        ("कुत्ता दौड़ता है ।", "कुत्ता दौड़ता है"),
+        ("...", ""),
+    ],
+)
+def test_words_without_punctuation(text: str, kept: str) -> None:
+    words = Words(min_count=1, lowercase=True, punctuation=False).learn([text])
+    assert words.decode(list(words.encode(text).ids)) == kept

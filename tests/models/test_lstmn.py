@@ -37,29 +37,33 @@ def sigmoid(a: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-a))
 
 
-def walk(w: dict[str, np.ndarray], xs: np.ndarray, added: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def walk(
+    w: dict[str, np.ndarray], xs: np.ndarray, added: Any = None, *, heads: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """Cheng et al. 2016, eq. 4-9: all h and c, from the inputs x; `added` gives what comes into each memory."""
     d = w["recall.weight"].shape[1]
     w_x, w_h = w["enter.weight"], w["recall.weight"]  # each: four gates, then the query
     hs, cs, h_ = np.zeros((0, d)), np.zeros((0, d)), np.zeros(d)
     for t, x in enumerate(xs):
         asked = w_x[4 * d :] @ x + w["enter.bias"][4 * d :] + w_h[4 * d :] @ h_
-        a = np.tanh(hs @ w["own.score.key.weight"].T + asked) @ w["own.score.vector"]
-        a = a - np.exp(w["own.score.log_slope"]) * np.arange(t)[::-1] if "own.score.log_slope" in w else a
-        h_, c_ = softmax(a) @ hs, softmax(a) @ cs
+        h_, c_ = np.zeros(d), np.zeros(d)
+        for head, own in enumerate(np.split(np.arange(d), heads)):
+            a = np.tanh(hs @ w["own.score.key.weight"].T + asked)[:, own] @ w["own.score.vector"][own]
+            a = a - np.exp(w["own.score.log_slope"][head]) * np.arange(t)[::-1] if "own.score.log_slope" in w else a
+            h_[own], c_[own] = softmax(a) @ hs[:, own], softmax(a) @ cs[:, own]
         i, f, c, o = np.split(w_x[: 4 * d] @ x + w["enter.bias"][: 4 * d] + w_h[: 4 * d] @ h_, 4)
         c = sigmoid(f) * c_ + sigmoid(i) * np.tanh(c) + (0 if added is None else added[t])
         hs, cs = np.vstack([hs, sigmoid(o) * np.tanh(c)]), np.vstack([cs, c])
     return hs, cs
 
 
-@pytest.mark.parametrize("recency", [True, False])
-def test_the_encoder_is_its_equations(recency: bool) -> None:
-    model = build(DEEP, encoder={**LSTMN, "recency": recency})
+@pytest.mark.parametrize(("recency", "heads"), [(True, 1), (False, 1), (True, 3)])
+def test_the_encoder_is_its_equations(recency: bool, heads: int) -> None:
+    model = build(DEEP, encoder={**LSTMN, "recency": recency, "heads": heads})
     with torch.no_grad():
         memory = model.encoder(SOURCE, MASK)
         inputs = model.encoder.embed(SOURCE)[0].numpy()
-    hs, cs = walk(numbers(model.encoder.layers[0]), inputs)
+    hs, cs = walk(numbers(model.encoder.layers[0]), inputs, heads=heads)
     np.testing.assert_allclose(memory.states[0].numpy(), hs, atol=1e-9)
     np.testing.assert_allclose(memory.cells[0].numpy(), cs, atol=1e-9)
 
@@ -86,7 +90,9 @@ def test_deep_fusion_is_its_equations() -> None:
 
 
 def test_deep_fusion_with_a_reader_in_all_layers_obeys_the_laws() -> None:
-    check_decoder({"kind": "lstmn", "fusion": "deep", "reader": {"kind": "bottom", "score": "additive"}}, "lstmn")
+    check_decoder(
+        {"kind": "lstmn", "heads": 2, "fusion": "deep", "reader": {"kind": "bottom", "score": "additive"}}, "lstmn"
+    )
 
 
 def test_the_tape_grows_over_blocks_and_equals_training() -> None:

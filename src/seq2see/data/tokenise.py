@@ -173,9 +173,10 @@ class Characters:
 
 
 class Words:
-    """One token a word or punctuation mark; in lower case, if what is read need not be written again.
+    """One token a word or punctuation mark; in lower case or without punctuation, if it need not be written again.
 
-    Of scripts without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) it is one token a letter.
+    Punctuation inside a word stays (man's, black-and-white). Of scripts without spaces (Chinese, Japanese, Thai, Lao,
+    Khmer, Burmese) it is one token a letter.
     """
 
     def __init__(
@@ -185,16 +186,20 @@ class Words:
         size: Annotated[int, Ge(8)] = 50_000,
         normalise: Normalisation = "nfc",
         lowercase: bool = False,
+        punctuation: bool = True,
     ) -> None:
-        self.min_count, self.size, self.normalise, self.lowercase = min_count, size, normalise, lowercase
+        self.min_count, self.size, self.normalise = min_count, size, normalise
+        self.lowercase, self.punctuation = lowercase, punctuation
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
         word = rf"(?:[{UNSPACED}]\p{{M}}*|[\w&&[^{UNSPACED}]]+|[^\w{SPACE}])"
         words = Regex(rf"{SPACE}?{word}|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
-        if self.lowercase:
-            backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), backend.normalizer])
+        first = [normalizers.Lowercase()] if self.lowercase else []
+        if not self.punctuation:
+            first += [normalizers.Replace(Regex(marks), "") for marks in (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)")]
+        backend.normalizer = normalizers.Sequence([*first, backend.normalizer])
         return _fill(backend, texts, self.min_count, limit=self.size)
 
 

@@ -33,7 +33,7 @@ class Attend(nn.Module):
         self.normalise = normalise
         self.window = window
 
-    def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s _"]:
+    def prepare(self, keys: Float[Tensor, "b _ s k"]) -> Float[Tensor, "b _ s _"]:
         """What can be computed once per memory; `forward` takes the result as its keys."""
         return self.score.prepare(keys)
 

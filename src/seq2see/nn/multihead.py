@@ -23,13 +23,11 @@ class MultiHead(nn.Module):
 
     def __init__(self, *, size: int, memory_size: int, heads: int, score: Part, normalise: Part) -> None:
         super().__init__()
-        if size % heads:
-            raise ConfigError(f"size must be a multiple of heads; got a size of {size} and {heads} heads.")
+        width = share(size, heads)
         self.heads = heads
         self.query = _linear(size, size)
         self.memory = _linear(memory_size, 2 * size)  # keys and values side by side
         self.output = _linear(size, size)
-        width = size // heads
         self.attend = Attend(score=score(query_size=width, key_size=width), normalise=normalise())
 
     def remember(self, states: Float[Tensor, "b s m"], values: Float[Tensor, "b s m"] | None = None) -> Remembered:
@@ -37,7 +35,7 @@ class MultiHead(nn.Module):
         keys, own = self.memory(states).chunk(2, dim=-1)
         if values is not None:  # an encoder that gives values of their own
             own = self.memory(values).chunk(2, dim=-1)[1]
-        return Remembered(self.attend.prepare(self._split(keys)), self._split(own))
+        return Remembered(self.attend.prepare(split(keys, self.heads)), split(own, self.heads))
 
     def forward(
         self,
@@ -49,12 +47,26 @@ class MultiHead(nn.Module):
     ) -> Float[Tensor, "n t d"]:
         """Attend with every query; n may be a multiple of b: hypotheses of one source are further queries on it."""
         sources = memory.keys.shape[0]
-        queries = self._split(self.query(query).reshape(sources, -1, query.shape[-1]))
+        queries = split(self.query(query).reshape(sources, -1, query.shape[-1]), self.heads)
         context: Tensor = self.attend(queries, memory.keys, memory.values, mask, causal=causal)
-        return self.output(context.transpose(1, 2).reshape(query.shape))
+        return self.output(merge(context).reshape(query.shape))
 
-    def _split(self, states: Float[Tensor, "b s d"]) -> Float[Tensor, "b h s _"]:
-        return states.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+def share(size: int, heads: int) -> int:
+    """The width of one head."""
+    if size % heads:
+        raise ConfigError(f"size must be a multiple of heads; got a size of {size} and {heads} heads.")
+    return size // heads
+
+
+def split(states: Float[Tensor, "b s d"], heads: int) -> Float[Tensor, "b h s _"]:
+    """Each head's share of the states."""
+    return states.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def merge(shares: Float[Tensor, "b h s _"]) -> Float[Tensor, "b s d"]:
+    """The shares of all heads side by side."""
+    return shares.transpose(1, 2).flatten(2)
 
 
 def _linear(inputs: int, outputs: int) -> nn.Linear:

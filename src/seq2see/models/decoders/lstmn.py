@@ -89,10 +89,10 @@ class Fusion(nn.Module):
 class LstmnLayer(nn.Module):
     """A cell with its tape and, if the source is fused into its memory, a look at the source."""
 
-    def __init__(self, *, input_size: int, size: int, beside_size: int, fused: bool, recency: bool) -> None:
+    def __init__(self, *, input_size: int, size: int, beside_size: int, fused: bool, **look: Any) -> None:
         super().__init__()
         sizes = {"input_size": input_size, "size": size, "beside_size": beside_size}
-        self.cell = TapeCell(**sizes, recency=recency)
+        self.cell = TapeCell(**sizes, **look)
         self.fusion = Fusion(**sizes) if fused else None
 
     def begin(self, memory: Memory) -> tuple[Remembered | None, LayerState]:
@@ -137,6 +137,7 @@ class LstmnDecoder(nn.Module):
 
     fusion: shallow, where the reader alone stands between source and target; or deep, where every layer also looks
     at both tapes of the source and takes what it sees into its memory through a gate.
+    heads: how many looks back, each for its share of the state; the paper has one.
     recency: whether a look back begins at what came last; without it, as in the paper, at everything alike.
     """
 
@@ -150,6 +151,7 @@ class LstmnDecoder(nn.Module):
         size: Count = 128,
         layers: Count = 1,
         fusion: Literal["shallow", "deep"] = "shallow",
+        heads: Count = 1,
         recency: bool = True,
         dropout: Rate = 0.0,
     ) -> None:
@@ -167,7 +169,7 @@ class LstmnDecoder(nn.Module):
         feeds = [self.reader.feeds] + [self.reader.feeds if self.reader.bottom else 0] * (layers - 1)
         widths = [embedding_size] + [size] * (layers - 1)
         self.layers: Any = nn.ModuleList(
-            LstmnLayer(input_size=width, size=size, beside_size=beside, fused=fused, recency=recency)
+            LstmnLayer(input_size=width, size=size, beside_size=beside, fused=fused, heads=heads, recency=recency)
             for width, beside in zip(widths, feeds, strict=True)
         )
         self.output = nn.Linear(self.reader.features_size, vocabulary)

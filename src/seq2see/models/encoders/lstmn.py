@@ -13,6 +13,7 @@ from seq2see.nn.tape import TapeCell, unroll
 class LstmnEncoder(nn.Module):
     """Cheng, Dong & Lapata 2016, section 3: one pass from left to right; layers are stacked as in section 3.2.
 
+    heads: how many looks back, each for its share of the state; the paper has one.
     recency: whether a look back begins at what came last; without it, as in the paper, at everything alike.
     """
 
@@ -23,6 +24,7 @@ class LstmnEncoder(nn.Module):
         embedding_size: Count = 128,
         size: Count = 128,
         layers: Count = 1,
+        heads: Count = 1,
         recency: bool = True,
         dropout: Rate = 0.0,
     ) -> None:
@@ -31,7 +33,9 @@ class LstmnEncoder(nn.Module):
         self.embed = Embed(vocabulary, embedding_size)
         self.dropout = Dropout(dropout)
         widths = [embedding_size] + [size] * (layers - 1)
-        self.layers = nn.ModuleList(TapeCell(input_size=width, size=size, recency=recency) for width in widths)
+        self.layers = nn.ModuleList(
+            TapeCell(input_size=width, size=size, heads=heads, recency=recency) for width in widths
+        )
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
         """Encode padded tokens; what stands at masked positions comes after all that could look at it."""
