@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from reversal import write_reversals
+from torch import nn
 
 from command import refused, seq2see
 from seq2see.core.errors import CheckpointError
+from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
 
 # one held-out pair is one picture
@@ -279,6 +281,12 @@ def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
     text = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(text.replace("size: 16", "size: 17", 1))
     assert "size: 16 -> 17" in refused(seq2see("predict", copy, stdin="abc\n"))
+
+
+def test_weights_that_do_not_fit_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Transduction.build
+    monkeypatch.setattr(Transduction, "build", lambda task, config: nn.ModuleDict({"now": build(task, config)}))
+    assert "must fit the model" in refused(seq2see("predict", run, stdin="abc\n"))
 
 
 def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
