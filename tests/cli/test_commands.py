@@ -297,6 +297,10 @@ def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
     assert "no attention" in refused(seq2see("inspect", tmp_path / "run", "abc"))
 
 
+def test_a_blank_token_protects_nothing_and_is_refused(tmp_path: Path) -> None:
+    assert "must not be blank" in refused(seq2see("serve", tmp_path, "--token", ""))
+
+
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="no such run folder"):
         seq2see("--debug", "predict", tmp_path / "nowhere")
