@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import SearchError, Seq2SeeError
+from seq2see.core.errors import CheckpointError, SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
@@ -198,7 +198,13 @@ def _load(path: Path, *, trust: bool) -> Run:
     weights = folder.read_weights(config)
     task = task.recall(weights.facts)
     model = task.build(config)
-    model.load_state_dict(dict(weights.tensors))
+    try:
+        model.load_state_dict(dict(weights.tensors))
+    except RuntimeError:
+        raise CheckpointError(
+            f"the weights in {path} must fit the model of its configuration; got others, perhaps of another version of "
+            "seq2see; train it again."
+        ) from None
     model.eval()
     return Run(folder, config, task, model)
 

@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from reversal import write_reversals
+from torch import nn
 
 from command import refused, seq2see
 from seq2see.core.errors import CheckpointError
+from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
 
 # one held-out pair is one picture
@@ -281,12 +283,22 @@ def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
     assert "size: 16 -> 17" in refused(seq2see("predict", copy, stdin="abc\n"))
 
 
+def test_weights_that_do_not_fit_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build = Transduction.build
+    monkeypatch.setattr(Transduction, "build", lambda task, config: nn.ModuleDict({"now": build(task, config)}))
+    assert "must fit the model" in refused(seq2see("predict", run, stdin="abc\n"))
+
+
 def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 40)
     words = ["preset=cho2014", "train.updates=2", "train.evaluate_every=2", *SMALL]
     result = seq2see("train", data, *words, "--out", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     assert "no attention" in refused(seq2see("inspect", tmp_path / "run", "abc"))
+
+
+def test_a_blank_token_protects_nothing_and_is_refused(tmp_path: Path) -> None:
+    assert "must not be blank" in refused(seq2see("serve", tmp_path, "--token", ""))
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

@@ -48,6 +48,14 @@ def test_names_and_sizes_tell_who_looks_at_whom() -> None:
     assert sides["encoder, layer 2"] == ("source", "source")
     assert sides["decoder, layer 1"] == ("target", "target")
     assert sides["cross, layer 1"] == ("target", "source")
+    for name in ("decoder.layers.0.multihead_attn", "decoder.layers.0.encoder_attn", "decoder.0.EncDecAttention"):
+        assert view({name: rows(3, 3)}, list("xyz"), list("abc")).maps[0].aligns, name
+
+
+def test_sides_without_tokens_are_numbered() -> None:
+    trace = view({"encoder": rows(3, 3), "decoder": rows(2, 2), "cross": rows(2, 3)})
+    assert [token.text for token in trace.target_tokens] == ["query 1", "query 2"]
+    assert [token.text for token in trace.source_tokens] == ["key 1", "key 2", "key 3"]
 
 
 def test_an_image_is_looked_at_cell_by_cell(tmp_path: Path) -> None:
@@ -148,3 +156,13 @@ def test_masks_and_scales_are_those_of_the_kernel() -> None:
 def test_a_model_without_attention_is_told_so() -> None:
     with pytest.raises(AttentionError, match="nothing was seen"), watch(nn.Linear(2, 2)) as _:
         pass
+
+
+def test_an_attention_that_is_used_again_is_another_but_a_step_is_not() -> None:
+    own = nn.MultiheadAttention(4, 2, batch_first=True)
+    whole, step = torch.randn(1, 3, 4), torch.randn(1, 1, 4)
+    with watch(own) as seen:
+        for queries, keys in ((whole, whole), (whole, whole), (step, torch.cat([whole, step], 1))):
+            own(queries, keys, keys)
+    shapes = {name: tuple(seen.weights(name).shape) for name in seen.names}
+    assert shapes == {"MultiheadAttention": (1, 2, 3, 3), "MultiheadAttention (2)": (1, 2, 4, 4)}

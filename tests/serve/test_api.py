@@ -189,6 +189,7 @@ WRONG: list[tuple[int, str, dict[str, Any]]] = [
     (422, "one prefix", {"texts": ["a", "b"], "prefix": ["a"]}),
     (422, "known tokens", {"text": "a", "prefix": "ß"}),
     (422, "ids of a prefix", {"text": "a", "prefix_ids": [10**6]}),
+    (422, "sample.temperature", {"text": "a", "sample": {"temperature": 1e-300}}),
     (422, "sample goes without", {"text": "a", "beam": 2, "sample": {}}),
     (422, "min_length must be at most", {"text": "a", "min_length": 5, "max_length": 2}),
     (404, "did you mean 'rnn'", {"text": "a", "model": "rnm"}),

@@ -97,9 +97,26 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
         ):
             answer = await client.post(f"/v1/{path}", json={"model": "heads", "text": "a" * 60, **body})
             assert (answer.status_code, "source tokens of this run" in answer.text) == (422, True)
-        assert (await client.post("/v1/explain", json={"model": "heads", "text": "abc"})).status_code == 200
+        question = {"model": "heads", "text": "abc", "max_length": 9}
+        assert (await client.post("/v1/explain", json=question)).status_code == 200
 
-    ask(folders, talk, bounds=Bounds(weights=12 * 16, seconds=300.0))
+    ask(folders, talk, bounds=Bounds(weights=12 * 100, seconds=300.0))
+
+
+def test_outputs_are_bounded_too(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> None:
+        for path, body, said in (
+            ("explain", {"target": "a" * 21}, "21 in target"),
+            ("predict", {"prefix": "a" * 21}, "21 in prefix"),
+            ("predict", {"prefix_ids": [5] * 1001}, "1,001"),
+            ("explain", {"target": "a" * 12}, "10 written tokens"),
+            ("explain", {"min_length": 12}, "10 written tokens"),
+            ("predict", {"min_length": 12, "attention": "full"}, "10 written tokens"),
+        ):
+            answer = await client.post(f"/v1/{path}", json={"model": "heads", "text": "abc", **body})
+            assert (answer.status_code, said in answer.text) == (422, True), (body, answer.text)
+
+    ask(folders, talk, bounds=Bounds(weights=12 * 100, text=20, seconds=300.0))
 
 
 def test_a_token_is_asked_for_where_it_matters(folders: list[Path]) -> None:

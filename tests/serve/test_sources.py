@@ -58,12 +58,14 @@ def test_documents_get_labels(labels: Path) -> None:
         asked = await client.post("/v1/predict", json={"document": text, "attention": "full"})
         seen = await client.post("/v1/explain", json={"text": text, "choices": 3, "history": True})
         wrong = await client.post("/v1/explain", json={"text": text, "target": "good"})
-        return asked.json(), seen.json(), wrong.json()
+        blank = await client.post("/v1/explain", json={"document": "", "leave_out": True})
+        return asked.json(), seen.json(), wrong.json(), blank.json()
 
-    asked, seen, wrong = ask([labels], talk)
+    asked, seen, wrong, blank = ask([labels], talk)
     prediction = load(labels).predict(text)
     [output] = asked["outputs"]
     assert (output["text"], output["probabilities"]) == (prediction.text, prediction.probabilities)
     assert seen["label"] == seen["target"] == prediction.text
     assert seen["sentences"] == output["attention"]["sentences"]
     assert "chooses labels" in wrong["error"]
+    assert (blank["target"], blank["falls"]) == ("", [])

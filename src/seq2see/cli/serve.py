@@ -58,6 +58,8 @@ def serve(
     """
     if not runs and folder is None:
         raise Seq2SeeError("give run folders to serve, or a folder of them with --runs.")
+    if token is not None and not token.strip():
+        raise Seq2SeeError("the token must not be blank, or anybody could give it; set one, or leave it out.")
     try:
         import uvicorn  # noqa: F401
 

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 
 from seq2see.core.errors import AttentionError
 
+COLDEST = 1e-6  # the lowest temperature; below, scores that are divided by it leave the range of floats
+
 _active: ContextVar["dict[nn.Module, list[Change]] | None"] = ContextVar("seq2see_changes", default=None)
 
 
@@ -74,8 +76,8 @@ def changing(model: nn.Module, changes: Sequence[Change]) -> Iterator[None]:
         if change.name not in modules or not hasattr(modules[change.name], "normalise"):
             known = ", ".join(name for name, module in modules.items() if hasattr(module, "normalise"))
             raise AttentionError(f"there is no attention named {change.name!r} (known: {known or 'none'}).")
-        if change.temperature <= 0:
-            raise AttentionError(f"a temperature must be above 0; got {change.temperature}.")
+        if not change.temperature >= COLDEST:
+            raise AttentionError(f"a temperature must be at least {COLDEST}; got {change.temperature}.")
         found.setdefault(modules[change.name], []).append(change)
     token = _active.set(found or None)
     try:

@@ -23,9 +23,14 @@ class Trace:
         self._pieces: dict[str, list[Tensor]] = {}
         self._causal: set[str] = set()
 
-    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False) -> None:
-        """Keep the weights of one call; a decoder that steps calls once for each step."""
-        name = self._names.get(module, type(module).__name__)
+    def record(
+        self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False, number: int = 1
+    ) -> None:
+        """Keep the weights of one call; a decoder that steps calls once for each step.
+
+        A module that is used for several attentions says which of them this is.
+        """
+        name = self._names.get(module, type(module).__name__) + (f" ({number})" if number > 1 else "")
         self._pieces.setdefault(name, []).append(weights)
         if causal:
             self._causal.add(name)

@@ -1,6 +1,7 @@
 """Attention of any framework on the same page: arrays in, a trace out."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,13 @@ from seq2see.inspect.explain import name_cells
 BEGINS = ("▁", "Ġ")  # how tokenizers write that a token begins a word: SentencePiece, GPT-2
 CONTINUES = "##"  # or that it does not: BERT
 SLACK = 1e-3  # weights of half precision do not end at exactly 0 and 1
+
+# which side looks at which, by what is in a name; a decoder's look at the encoder goes by many names
+NAMED: tuple[tuple[str, tuple[Side, Side]], ...] = (
+    (r"cross|enc(oder)?_?dec|decoder\b.*(encoder_attn|multihead_attn|src_attn)", ("target", "source")),
+    ("encoder", ("source", "source")),
+    ("decoder", ("target", "target")),
+)
 
 Weights = Float32[np.ndarray, "h t s"]
 
@@ -38,10 +46,12 @@ def view(
     arrays = dict(_list_maps(weights, ""))
     if not arrays:
         raise AttentionError("there are no weights to see; give an array or a list of them.")
-    first = next(iter(arrays.values()))
+    square = [array for array in arrays.values() if array.shape[1] == array.shape[2]]
+    uneven = [array for array in arrays.values() if array.shape[1] != array.shape[2]]
+    first = (uneven or square)[0]  # who looks at others says how many there are of both
     if image is not None:
         grid = grid or _guess_grid(first.shape[2])
-    alone = keys is None and image is None  # then the queries look at themselves
+    alone = keys is None and image is None and not uneven  # then the queries look at themselves
     lookers = None if alone else _label(queries, first.shape[1], "query")
     looked = None if grid else _label(queries if alone else keys, first.shape[2], "key")
     return _join(arrays, lookers, looked, grid, None if image is None else _read_picture(image))
@@ -91,7 +101,7 @@ def _plain(value: Any) -> Any:
             value = getattr(value, step)()
     try:
         return np.asarray(value)
-    except ValueError:
+    except (TypeError, ValueError):
         return value
 
 
@@ -139,8 +149,8 @@ def _find_sides(name: str, array: Weights, sizes: Mapping[str, int], alone: bool
     fits: list[tuple[Side, Side]] = [("source", "source")] if alone else [("target", "source")]
     if not alone:
         fits += [("source", "source"), ("target", "target")]
-    words = {"encoder": ("source", "source"), "decoder": ("target", "target"), "cross": ("target", "source")}
-    fits.sort(key=lambda sides: not any(word in name.lower() and pair == sides for word, pair in words.items()))
+    named = next((pair for pattern, pair in NAMED if re.search(pattern, name.lower())), None)
+    fits.sort(key=lambda sides: sides != named)
     for queries, keys in fits:
         if array.shape[1:] == (sizes[queries], sizes[keys]):
             return queries, keys

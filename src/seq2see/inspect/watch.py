@@ -29,7 +29,10 @@ class Watched:
         return self.trace.names
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """All weights of one module, joined over its calls, as a model that writes token by token makes them."""
+        """All weights of one module, joined over the steps of a model that writes token by token.
+
+        A module that attends anew, as a shared layer does, has a name with a number for each time.
+        """
         return self.trace.weights(name)
 
     def view(
@@ -52,7 +55,7 @@ def watch(model: nn.Module) -> Iterator[Watched]:
             stack.callback(enter.remove)
             stack.callback(leave.remove)
             if isinstance(module, nn.MultiheadAttention):
-                module.forward = _tell_heads(module, trace)  # type: ignore[method-assign]
+                module.forward = _tell_heads(module, listener)  # type: ignore[method-assign]
                 stack.callback(module.__dict__.pop, "forward")
         stack.callback(setattr, F, "scaled_dot_product_attention", listener.kernel)
         setattr(F, "scaled_dot_product_attention", listener.attend)  # noqa: B010 (mypy knows the kernel as a function)
@@ -86,6 +89,7 @@ class _Listener(TorchFunctionMode):
         super().__init__()
         self.trace, self.stack = trace, list[nn.Module]()
         self.kernel, self.heard = F.scaled_dot_product_attention, False
+        self.calls: dict[nn.Module, tuple[int, int]] = {}  # how often each attended anew, and to how many keys
 
     def enter(self, module: nn.Module, inputs: Any) -> None:
         """A module begins."""
@@ -100,12 +104,20 @@ class _Listener(TorchFunctionMode):
         """The kernel, overheard."""
         if self.stack and not self.heard:
             weights, causal = weigh(*args, **options)
-            self.trace.record(self.stack[-1], weights, causal=causal)
+            self.record(self.stack[-1], weights, causal=causal)
         self.heard = True
         try:
             return self.kernel(*args, **options)
         finally:
             self.heard = False
+
+    def record(self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False) -> None:
+        """Keep the weights of a call: a step, or keys that grew by the queries, goes on with what the module did."""
+        number, seen = self.calls.get(module, (0, 0))
+        steps, keys = weights.shape[2:]
+        number += not (number and (steps == 1 or keys == seen + steps))
+        self.calls[module] = number, keys
+        self.trace.record(module, weights, causal=causal, number=number)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         own = self.attend if func is self.kernel and not self.heard else func
@@ -139,7 +151,7 @@ def weigh(
     return weights.flatten(0, -4), is_causal
 
 
-def _tell_heads(module: nn.MultiheadAttention, trace: Trace) -> Callable[..., Any]:
+def _tell_heads(module: nn.MultiheadAttention, listener: _Listener) -> Callable[..., Any]:
     """The module's own forward, that also tells the weights of each head where it computes them itself."""
     own = module.forward
 
@@ -154,7 +166,7 @@ def _tell_heads(module: nn.MultiheadAttention, trace: Trace) -> Callable[..., An
         output, weights = own(query, key, value, average_attn_weights=False, **options)
         assert weights is not None
         seen = weights.detach().float().cpu()
-        trace.record(module, seen if seen.dim() == 4 else seen.unsqueeze(0))
+        listener.record(module, seen if seen.dim() == 4 else seen.unsqueeze(0))
         return output, weights.mean(dim=-3) if average else weights
 
     return forward

@@ -7,6 +7,7 @@ from annotated_types import Ge, Gt, Le
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seq2see.core.change import COLDEST
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 from seq2see.search.walk import walk
 
@@ -23,7 +24,7 @@ class Sample:
     def __init__(
         self,
         *,
-        temperature: Annotated[float, Gt(0)] = 1.0,
+        temperature: Annotated[float, Ge(COLDEST)] = 1.0,
         top_k: Annotated[int, Ge(0)] = 0,
         top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
         n_best: Annotated[int, Ge(1)] = 1,

@@ -1,6 +1,6 @@
 """Answers: predictions and explanations as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,6 +22,8 @@ from seq2see.tasks.classification import Classification
 from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
+
+Check = Callable[[Sequence[Sequence[int]]], None]  # refuses outputs whose attention is too much to show
 
 MOST_READ = 50_000  # source tokens of all variants that leave something out
 
@@ -84,7 +86,13 @@ def weigh_words(prediction: Prediction) -> dict[str, Any]:
 
 
 def explain_source(
-    run: Run, how: Decoding, source: str, prefix: Prefix, question: Explanation, job: Job
+    run: Run,
+    how: Decoding,
+    source: str,
+    prefix: Prefix,
+    question: Explanation,
+    job: Job,
+    check: Check,
 ) -> dict[str, Any]:
     """What the model writes and looks at, under the changes that are asked for."""
     changes = [change.Change(c.map, c.heads, c.weights, c.temperature) for c in question.changed]
@@ -92,9 +100,10 @@ def explain_source(
     with change.changing(run.model, changes):
         if question.target is None:
             found = predict(run, how, [replace(job, text=source, prefix=prefix)], watch)[0]
+            check([found.ids])
             payload, ids = _explain_output(found, leave_out=question.leave_out), found.ids
         else:
-            payload, ids = _explain_target(run, source, question.target)
+            payload, ids = _explain_target(run, source, question.target, check)
         writes = isinstance(run.task, Transduction) and ids and question.choices
         choices = list_alternatives(run.task, run.model, source, ids, count=question.choices) if writes else None
         falls = _leave_out(run, source, ids) if question.leave_out and "sentences" not in payload else None
@@ -109,15 +118,15 @@ def explain_source(
 
 def _leave_out(run: Run, source: str, ids: Sequence[int]) -> list[dict[str, Any]]:
     """How much the log-probability of an output falls without each word of its source."""
+    if not ids:
+        return []
     cutter = run.task.source
     if not isinstance(cutter, Tokenizer):
-        raise RefusalError("leave_out goes with a text or a document; this run reads pictures.")
+        raise RefusalError("leave_out goes with a text, or a document whose words are weighed; leave it away.")
     words = find_words(source, choose_unit([source]))
     reads = len(words) * len(cutter.encode(source).ids)
     if reads > MOST_READ:
         raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
-    if not ids:
-        return []
     falls = leave_one_out(run.task, run.model, source, Output("", 0.0, (), tuple(ids), source), words)
     pairs = zip(words, falls.tolist(), strict=True)
     return [{"start": start, "end": end, "fall": fall} for (start, end), fall in pairs]
@@ -136,10 +145,11 @@ def _explain_output(found: Prediction, *, leave_out: bool = False) -> dict[str, 
     return {**trace, **labels, "target": found.text, "score": found.score, "finished": found.finished}
 
 
-def _explain_target(run: Run, source: str, target: str) -> tuple[dict[str, Any], tuple[int, ...]]:
+def _explain_target(run: Run, source: str, target: str, check: Check) -> tuple[dict[str, Any], tuple[int, ...]]:
     if not isinstance(run.task, Transduction):
         raise RefusalError("this run chooses labels; leave out target.")
     ids = run.task.target.encode(target).ids
+    check([ids])
     return {**explain(run.task, run.model, source, ids).to_dict(), "score": None, "finished": True}, ids
 
 

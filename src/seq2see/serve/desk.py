@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import partial
 from math import isqrt
 from typing import Any
 
@@ -69,6 +70,7 @@ class Desk:
         name, run = await asyncio.to_thread(self.shelf.find, question.model)
         kind = source_kind(run)
         sources = self._read_sources(question, name, kind, picture, stack)
+        self._check_beginnings(question)
         how = question.decide(run)
         # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
         # show itself: there nobody would see a narrow decision, so they go alone
@@ -91,31 +93,55 @@ class Desk:
         if not 1 <= len(sources) <= self.bounds.texts:
             raise RefusalError(f"there must be 1 to {self.bounds.texts} texts; got {len(sources)}.")
         for place, text in enumerate(sources, 1):
-            if len(text) > self.bounds.text:
-                which = f" (text {place})" if len(sources) > 1 else ""
-                raise RefusalError(f"a text may have {self.bounds.text:,} characters; got {len(text):,}{which}.")
+            self._check_length(text, f" (text {place})" if len(sources) > 1 else "")
         return sources
 
-    def _check_weights(self, order: Order) -> None:
+    def _check_beginnings(self, question: Question) -> None:
+        """Outputs that are given, whole or their first tokens, are bounded as sources are."""
+        prefixes = [question.prefix] if isinstance(question.prefix, str) else question.prefix or ()
+        for text in prefixes:
+            self._check_length(text, " in prefix")
+        self._check_length(getattr(question, "target", None) or "", " in target")
+        if len(question.prefix_ids or ()) > self.bounds.length:
+            raise RefusalError(
+                f"prefix_ids may have {self.bounds.length:,} tokens; got {len(question.prefix_ids or ()):,}."
+            )
+
+    def _check_length(self, text: str, which: str) -> None:
+        if len(text) > self.bounds.text:
+            raise RefusalError(f"a text may have {self.bounds.text:,} characters; got {len(text):,}{which}.")
+
+    def _check_weights(self, run: Run, lengths: Sequence[int], what: str = "source") -> None:
         """Refuse what would look at too much: every head has a weight for each pair of tokens."""
-        lengths = [count_tokens(order.run, source) for source in order.sources]
-        heads = count_heads(order.run)
+        heads = count_heads(run)
         if heads * sum(length**2 for length in lengths) > self.bounds.weights:
             most = isqrt(self.bounds.weights // heads)
             raise RefusalError(
-                f"attention is shown for up to {most:,} source tokens of this run; got {sum(lengths):,}; shorten it."
+                f"attention is shown for up to {most:,} {what} tokens of this run; got {sum(lengths):,}; shorten it."
             )
+
+    def _check_sources(self, order: Order) -> None:
+        self._check_weights(order.run, [count_tokens(order.run, source) for source in order.sources])
+
+    def _check_written(self, order: Order, written: Sequence[Sequence[int]]) -> None:
+        """The same for outputs, of each source; nobody knows how long they are before they are there."""
+        self._check_weights(order.run, [len(ids) for ids in written] * len(order.sources), "written")
 
     async def predict(self, request: Request, question: Question, picture: bytes | None) -> dict[str, Any]:
         """The outputs of all sources."""
         with ExitStack() as stack:
             order = await self.order(question, picture, stack)
             if question.attention != "none":
-                self._check_weights(order)
-            jobs = order.jobs(lambda prediction: describe(prediction, question.attention, source=order.shown))
+                self._check_sources(order)
+            jobs = order.jobs(lambda prediction: self._describe(order, question, prediction))
             outputs = await self.wait(request, jobs)
         self.meter.outputs.add(sum(len(output["ids"]) for output in outputs))
         return {"model": order.name, "outputs": outputs}
+
+    def _describe(self, order: Order, question: Question, prediction: Prediction) -> dict[str, Any]:
+        if question.attention != "none":
+            self._check_written(order, [prediction.ids, *(other.ids for other in prediction.alternatives)])
+        return describe(prediction, question.attention, source=order.shown)
 
     async def explain(self, request: Request, question: Explanation, picture: bytes | None) -> dict[str, Any]:
         """What the model looks at for one source."""
@@ -123,9 +149,10 @@ class Desk:
             order = await self.order(question, picture, stack)
             if len(order.sources) != 1:
                 raise RefusalError(f"one source is explained at a time; got {len(order.sources)}.")
-            self._check_weights(order)
+            self._check_sources(order)
             [source], [prefix] = order.sources, order.prefixes
-            job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job))
+            check = partial(self._check_written, order)
+            job = Job(lambda _: explain_source(order.run, order.how, source, prefix, question, job, check))
             [payload] = await self.wait(request, [job])
         shown = {} if order.shown else {"source": "picture"}  # not the name of a file of ours
         return {**payload, **shown, "model": order.name}
@@ -162,12 +189,12 @@ class Desk:
             if len(order.sources) != 1 or (isinstance(order.how.search, Sample) and question.n_best > 1):
                 raise RefusalError("a stream has one source, and one output if it is sampled.")
             if question.attention != "none":
-                self._check_weights(order)
+                self._check_sources(order)
             speaker = Speaker(order.run, post)
 
             def finish(prediction: Prediction) -> dict[str, Any]:
                 speaker.finish(prediction)
-                return describe(prediction, question.attention, source=order.shown)
+                return self._describe(order, question, prediction)
 
             [job] = order.jobs(finish)
             job.hear = speaker

@@ -86,6 +86,10 @@ def _bound(schema: dict[str, Any], bounds: Bounds, texts: int) -> None:
     properties["text"] = properties["document"] = {"anyOf": [text, {"type": "null"}]}
     properties["image"] = {"anyOf": [{"type": "string", "contentEncoding": "base64"}, {"type": "null"}]}
     several = {"type": "array", "items": text, "minItems": 1, "maxItems": texts}
+    properties["prefix"] = {"anyOf": [text, {"type": "array", "items": text}, {"type": "null"}]}
+    properties["prefix_ids"]["anyOf"][0]["maxItems"] = bounds.length
+    if "target" in properties:
+        properties["target"] = properties["text"]
     properties["texts"] = {"anyOf": [several, {"type": "null"}]}
     for name, most in (("beam", bounds.beam), ("max_length", bounds.length), ("min_length", bounds.length - 1)):
         properties[name]["anyOf"][0]["maximum"] = most

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from seq2see.core.change import COLDEST
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.registry import complain, part, suggest
 from seq2see.run import Decoding, Run
@@ -46,7 +47,7 @@ class Shape(BaseModel):
 class Sampling(Shape):
     """Draw tokens instead of taking the likeliest; the same seed draws the same."""
 
-    temperature: Annotated[float, Field(gt=0, le=100)] = 1.0
+    temperature: Annotated[float, Field(ge=COLDEST, le=100)] = 1.0
     top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     seed: Annotated[int, Field(ge=0, lt=2**40)] = 0
@@ -116,7 +117,7 @@ class Change(Shape):
     map: Word
     heads: tuple[Annotated[int, Field(ge=1)], ...] | None = None
     weights: Literal["own", "none", "uniform"] = "own"
-    temperature: Annotated[float, Field(gt=0, le=1000)] = 1.0
+    temperature: Annotated[float, Field(ge=COLDEST, le=1000)] = 1.0
 
 
 class Explanation(Question):

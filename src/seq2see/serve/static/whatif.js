@@ -3,6 +3,7 @@
 // Asks about a token: on the target side for what to write instead, on the source side for what to read instead.
 function askToken(studio, asked, trace, { side, places }) {
   if (side === "source") return askSource(studio, asked, trace, places);
+  if (trace.probabilities) return; // a label is chosen, not written
   const place = Math.max(places[0] - (side === "inputs" ? 1 : 0), 0);
   return askTarget(studio, asked, trace, place);
 }
@@ -64,7 +65,7 @@ function drawMeddling(studio) {
   const { look, results, question } = studio;
   const way = makeSelect("Search instead", WAYS, (index) =>
     wonder(studio, question, { search: { ...question.search, way: WAYS[index] } }), WAYS.indexOf(question.search.way));
-  const search = make("div", { class: "buttons" }, way);
+  const search = results[0]?.probabilities ? null : make("div", { class: "buttons" }, way); // a label is not searched for
   const maps = results[0]?.maps ?? [];
   if (!maps.length) return results[0]?.ids.length && results[0].target_tokens?.length ? [search] : [];
   const map = maps.find((each) => each.name === look.name) ?? maps[findLast(maps, aligns)];
@@ -78,7 +79,7 @@ function drawMeddling(studio) {
   const heat = make("input", { type: "number", min: 0.01, max: 1000, step: "any", placeholder: "1", class: "heat" });
   heat.addEventListener("change", () => Number(heat.value) > 0 && meddle(studio, { map: map.name, heads, temperature: Number(heat.value) }));
   return [make("p", { class: "quiet small" }, "What is shown: ", make("b", {}, name), ". Click on a token to change it."),
-    make("div", { class: "buttons" }, ...buttons, make("label", { class: "choice" }, "Divide its scores by", heat)), search];
+    make("div", { class: "buttons" }, ...buttons, make("label", { class: "choice" }, "Divide its scores by", heat)), search].filter(Boolean);
 }
 
 function nameHeads(map, heads, count) {
