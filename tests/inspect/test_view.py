@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from PIL import Image
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention as kernel
 
 import seq2see
 from seq2see.core.errors import AttentionError
+from seq2see.inspect.payload import write_payload
 from seq2see.inspect.view import view, write_text
 from seq2see.inspect.watch import watch
 
@@ -56,6 +58,19 @@ def test_sides_without_tokens_are_numbered() -> None:
     trace = view({"encoder": rows(3, 3), "decoder": rows(2, 2), "cross": rows(2, 3)})
     assert [token.text for token in trace.target_tokens] == ["query 1", "query 2"]
     assert [token.text for token in trace.source_tokens] == ["key 1", "key 2", "key 3"]
+
+
+def test_an_image_file_is_shown_upright(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held on its side
+    Image.new("RGB", (6, 4)).save(tmp_path / "held.jpg", exif=exif)
+    picture = view(rows(2, 2, 9), ["a", "dog"], image=tmp_path / "held.jpg").picture
+    assert picture is not None
+    assert picture.shape == (6, 4, 3)
+
+
+def test_json_has_no_nan() -> None:
+    assert json.loads(write_payload({"weights": [0.5, float("nan")]})) == {"weights": [0.5, None]}
 
 
 def test_an_image_is_looked_at_cell_by_cell(tmp_path: Path) -> None:

@@ -28,6 +28,8 @@ SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this on
 MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
 # scripts that put no spaces between words: a letter of theirs, with the marks above and below it, is a word
 UNSPACED = "".join(rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
+# punctuation that is not inside a word: what stands before no letter, with the space before it, and what opens a word
+AROUND_WORDS = (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)")
 
 Normalisation = Literal["none", "nfc", "nfkc"]
 _NORMALIZERS: dict[Normalisation, list[Any]] = {
@@ -196,10 +198,9 @@ class Words:
         word = rf"(?:[{UNSPACED}]\p{{M}}*|[\w&&[^{UNSPACED}]]+|[^\w{SPACE}])"
         words = Regex(rf"{SPACE}?{word}|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)
-        first = [normalizers.Lowercase()] if self.lowercase else []
-        if not self.punctuation:
-            first += [normalizers.Replace(Regex(marks), "") for marks in (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)")]
-        backend.normalizer = normalizers.Sequence([*first, backend.normalizer])
+        lower = [normalizers.Lowercase()] if self.lowercase else []
+        bare = [] if self.punctuation else [normalizers.Replace(Regex(marks), "") for marks in AROUND_WORDS]
+        backend.normalizer = normalizers.Sequence([*lower, *bare, backend.normalizer])
         return _fill(backend, texts, self.min_count, limit=self.size)
 
 

@@ -1,6 +1,5 @@
 """The attention of one output, as a value that can be drawn, saved and compared."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +10,7 @@ from jaxtyping import Float32, UInt8
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.data.tokenise import MARKS, START
+from seq2see.inspect.payload import write_payload
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +86,7 @@ class AttentionTrace:
 
     def to_json(self) -> str:
         """The same payload as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return write_payload(self.to_dict())
 
     def plot(self) -> "Figure":
         """A matplotlib figure of the alignment, over the picture if there is one; save it with `.savefig(...)`."""

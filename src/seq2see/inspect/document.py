@@ -1,6 +1,5 @@
 """What a classifier looked at in a text or a document, as a value that can be drawn, saved and compared."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -17,6 +16,7 @@ from seq2see.core.word import Span
 from seq2see.data.documents import DocumentCutter, Sentence
 from seq2see.data.sentences import show_sentences
 from seq2see.inspect.faithfulness import leave_one_out
+from seq2see.inspect.payload import write_payload
 from seq2see.metrics.rank import RankAgreement, compare_ranks
 from seq2see.models.classifier import Classifier
 from seq2see.tasks.classification import Classification
@@ -85,7 +85,7 @@ class DocumentTrace:
 
     def to_json(self) -> str:
         """The same payload as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return write_payload(self.to_dict())
 
     def plot(self) -> "Figure":
         """A matplotlib figure of the document; save it with `.savefig(...)`."""

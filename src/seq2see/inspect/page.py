@@ -3,8 +3,6 @@
 import base64
 import hashlib
 import html
-import json
-import math
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +14,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import DARK, LIGHT, RUNS, WARM_DARK, WARM_LIGHT
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
+from seq2see.inspect.payload import write_payload
 
 # In the order they need each other.
 SCRIPTS = (
@@ -96,12 +95,8 @@ def save_page(page: str, path: Path | str) -> Path:
 
 
 def encode_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in; a NaN of a diverged run becomes null."""
-    try:
-        text = json.dumps(value, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_drop_nan(value), allow_nan=False)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    """JSON that cannot end the script element it stands in."""
+    return write_payload(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def read_style() -> str:
@@ -133,11 +128,3 @@ def _allow_only(style: str, script: str) -> str:
 
 def _hash_text(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _drop_nan(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _drop_nan(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_drop_nan(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,6 +11,7 @@ from jaxtyping import Float32
 
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
+from seq2see.data.image import read_picture
 from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture, Side
 from seq2see.inspect.explain import name_cells
 
@@ -171,10 +172,7 @@ def _read_picture(image: Any) -> Picture:
     from PIL import Image
 
     if isinstance(image, str | Path):
-        try:
-            image = Image.open(image)
-        except OSError as error:
-            raise AttentionError(f"{image} is no picture: {error}.") from None
+        image = read_picture(image)
     if isinstance(image, Image.Image):
         return np.array(image.convert("RGB"))
     pixels = np.asarray(_plain(image))

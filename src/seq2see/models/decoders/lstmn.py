@@ -89,10 +89,10 @@ class Fusion(nn.Module):
 class LstmnLayer(nn.Module):
     """A cell with its tape and, if the source is fused into its memory, a look at the source."""
 
-    def __init__(self, *, input_size: int, size: int, beside_size: int, fused: bool, **look: Any) -> None:
+    def __init__(self, *, input_size: int, size: int, beside_size: int, fused: bool, heads: int, recency: bool) -> None:
         super().__init__()
         sizes = {"input_size": input_size, "size": size, "beside_size": beside_size}
-        self.cell = TapeCell(**sizes, **look)
+        self.cell = TapeCell(**sizes, heads=heads, recency=recency)
         self.fusion = Fusion(**sizes) if fused else None
 
     def begin(self, memory: Memory) -> tuple[Remembered | None, LayerState]:
