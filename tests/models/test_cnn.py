@@ -67,9 +67,18 @@ def test_a_cell_is_the_same_place_of_every_map_normalised(known: None) -> None:
     torch.testing.assert_close(memory.summary, memory.states.mean(dim=1))
 
 
+def test_of_pooled_maps_the_means_are_one_cell(known: None) -> None:
+    encoder, pixels = build(layer=[1, 0], pool=True), draw_pixels()
+    memory = encoder(pixels, MASK)
+    assert (memory.states.shape, memory.grid) == ((2, 1, 4), (1, 1))
+    fine, coarse = (each.mean(dim=(2, 3)) for each in encoder.backbone(pixels))
+    torch.testing.assert_close(encoder.see(pixels).flatten(1), torch.cat([coarse, fine], dim=1))
+
+
+@pytest.mark.parametrize("pool", [False, True])
 @pytest.mark.parametrize("layer", [0, [0, 1], [1, 0]])
-def test_features_serve_as_pixels_do(known: None, layer: Any) -> None:
-    encoder, pixels = build(layer=layer, position="learned").eval(), draw_pixels()
+def test_features_serve_as_pixels_do(known: None, layer: Any, pool: bool) -> None:
+    encoder, pixels = build(layer=layer, pool=pool, position="learned").eval(), draw_pixels()
     torch.testing.assert_close(encoder(encoder.see(pixels), MASK).states, encoder(pixels, MASK).states)
 
 
@@ -94,11 +103,11 @@ def test_a_backbone_that_is_fine_tuned_keeps_its_statistics(known: None) -> None
 
 def test_the_key_tells_weights_and_layers_apart(known: None) -> None:
     encoder = build()
-    keys = [encoder.frozen_key, build(layer=0).frozen_key, build().frozen_key]
+    keys = [encoder.frozen_key, build(layer=0).frozen_key, build().frozen_key, build(pool=True).frozen_key]
     with torch.no_grad():
         encoder.backbone.first[0].weight[0, 0, 0, 0] += 1e-3
     assert keys[0] == keys[2]
-    assert len({*keys, encoder.frozen_key}) == 3
+    assert len({*keys, encoder.frozen_key}) == 4
 
 
 def test_one_from_scratch_learns_even_if_others_would_be_frozen() -> None:

@@ -9,7 +9,7 @@ from seq2see.core.errors import ConfigError, DataError
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
-from seq2see.models.backbones import build_backbone
+from seq2see.models.backbones import Map, build_backbone
 from seq2see.nn.dropout import Dropout
 
 AT_ONCE = 32  # pictures in a backbone, if it does not learn: its first maps are many times larger than what is read
@@ -20,6 +20,7 @@ class CnnEncoder(nn.Module):
 
     backbone: efficientnet_lite0, small (from scratch), or transformers:NAME_OR_FOLDER.
     layer: which map of the backbone, as Python counts; of several the coarser ones are stretched to the finest.
+    pool: only the mean of each map, as one cell.
     freeze: keep a backbone as others trained it; one from scratch always learns.
     position: what is added to say where a cell stands, beyond what the backbone knows of it.
     """
@@ -30,6 +31,7 @@ class CnnEncoder(nn.Module):
         picture_size: int,
         backbone: str = "efficientnet_lite0",
         layer: int | tuple[int, ...] = -1,
+        pool: bool = False,
         freeze: bool = True,
         size: Count = 256,
         position: Part | None = None,
@@ -40,7 +42,7 @@ class CnnEncoder(nn.Module):
         self.backbone = build_backbone(backbone, picture_size=picture_size)
         self.frozen = freeze and self.backbone.pretrained
         self.backbone.requires_grad_(not self.frozen)
-        self.chosen = (layer,) if isinstance(layer, int) else layer
+        self.chosen, self.pool = (layer,) if isinstance(layer, int) else layer, pool
         self.channels, self.sides = self._measure()
         self.folds = [side // min(self.sides) for side in self.sides]  # what the finer maps are folded by, to be kept
         self.norms = nn.ModuleList(nn.LayerNorm(channels) for channels in self.channels)
@@ -51,7 +53,7 @@ class CnnEncoder(nn.Module):
     @property
     def frozen_key(self) -> str | None:
         """What the features depend on besides the pixels; None if they change while the model learns."""
-        return f"{self.backbone.fingerprint()} {self.chosen}" if self.frozen else None
+        return f"{self.backbone.fingerprint()} {self.chosen}{' mean' if self.pool else ''}" if self.frozen else None
 
     @torch.no_grad()
     def see(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
@@ -77,7 +79,7 @@ class CnnEncoder(nn.Module):
         wrong = [layer for layer in self.chosen if not -len(maps) <= layer < len(maps)]
         if wrong or not self.chosen:
             raise ConfigError(f"layer must be one or several of 0 to {len(maps) - 1}; got {list(self.chosen)}.")
-        shapes = [maps[layer].shape for layer in self.chosen]
+        shapes = [self._pick(maps, layer).shape for layer in self.chosen]
         self.backbone.train()
         channels, sides = [shape[1] for shape in shapes], [shape[2] for shape in shapes]
         if any(shape[2] != shape[3] for shape in shapes) or any(side % min(sides) for side in sides):
@@ -101,7 +103,10 @@ class CnnEncoder(nn.Module):
     def _fold_some(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
         maps = self.backbone(pixels)
         chosen = zip(self.chosen, self.folds, strict=True)
-        return torch.cat([F.pixel_unshuffle(maps[layer], fold) for layer, fold in chosen], dim=1)
+        return torch.cat([F.pixel_unshuffle(self._pick(maps, layer), fold) for layer, fold in chosen], dim=1)
+
+    def _pick(self, maps: list[Map], layer: int) -> Map:
+        return maps[layer].mean(dim=(2, 3), keepdim=True) if self.pool else maps[layer]
 
     def _join(self, folded: Float[Tensor, "b d u v"]) -> Float[Tensor, "b s c"]:
         """The sum of all maps at the finest grid; each is normalised, so that none drowns another.
