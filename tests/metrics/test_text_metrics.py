@@ -99,9 +99,10 @@ def test_right_and_wrong_texts_are_at_the_ends_of_every_scale() -> None:
 
 
 def test_every_metric_says_how_it_was_computed() -> None:
-    metrics = score_texts(["a"], ["a"])
+    texts = ["a b c d"]
+    metrics = score_texts(texts, texts)
     assert [metric.name for metric in metrics] == ["exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"]
-    assert [metric.name for metric in glance_texts(["a"], ["a"])] == [m.name for m in metrics if m.name != "ter"]
+    assert [metric.name for metric in glance_texts(texts, texts)] == [m.name for m in metrics if m.name != "ter"]
     signatures = {metric.name: metric.signature for metric in metrics}
     assert "n:1" in signatures["exact_match"]
     assert "rapidfuzz:" in signatures["cer"]
@@ -127,3 +128,9 @@ def test_empty_texts_have_a_score(outputs: list[str], references: list[str]) -> 
 def test_without_a_reference_for_each_output_there_is_no_score(metric, outputs, references) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(DataError, match=f"got {len(outputs)} outputs and {len(references)} references"):
         metric(outputs, references)
+
+
+def test_bleu_is_left_out_where_perfect_outputs_have_none() -> None:
+    dates = ["2011-08-26", "1999-01-02"]
+    assert [metric.name for metric in score_texts(dates, dates)] == ["exact_match", "cer", "bleu", "chrf", "ter"]
+    assert [metric.name for metric in score_texts(["x"], ["word"])] == ["exact_match", "cer", "chrf", "ter"]
