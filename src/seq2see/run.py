@@ -16,6 +16,7 @@ from seq2see.inspect.choice import explain_label
 from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.explain import explain
 from seq2see.inspect.unknown import replace_unknown
+from seq2see.inspect.worth import measure_worth
 from seq2see.search.choose import choose_search, read_search
 from seq2see.search.hypothesis import Search, Watch
 from seq2see.search.rules import Rules
@@ -47,14 +48,12 @@ class Prediction(Output):
         return explain(self.run.task, self.run.model, self.source, self.ids)
 
     @cached_property
-    def faithfulness(self) -> DocumentTrace:
-        """The attention behind a label beside what leaving out every sentence and every word does to it."""
+    def faithfulness(self) -> AttentionTrace | DocumentTrace:
+        """The attention behind the output beside what leaving out every word, sentence or region does to it."""
         trace = self.attention
-        if not isinstance(trace, DocumentTrace):
-            raise Seq2SeeError(
-                "this is for labels of texts; elsewhere, see seq2see.inspect.faithfulness.leave_one_out."
-            )
-        return measure_falls(self.run.task, self.run.model, trace, self)
+        if isinstance(trace, DocumentTrace):
+            return measure_falls(self.run.task, self.run.model, trace, self)
+        return measure_worth(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"

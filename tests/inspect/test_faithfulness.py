@@ -1,5 +1,6 @@
 """Leaving out: what goes is gone, everything else stays, and the output's own likelihood is what falls."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ from seq2see.config.load import load_config
 from seq2see.core.box import Box
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.registry import part
+from seq2see.core.token import Token
 from seq2see.data.pairs import Pairs
 from seq2see.data.sentences import split_sentences
 from seq2see.data.tokenise import START
+from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.inspect.faithfulness import Greyed, cut_document, cut_text, leave_one_out, leave_out, list_cells
+from seq2see.inspect.terminal import summarise_falls
+from seq2see.inspect.worth import choose_regions, measure_worth
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.classification import Classification
+from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
 
 TEXT = "A dog, it runs. So what? Yes"
@@ -91,3 +97,31 @@ def test_the_fall_of_a_text_is_that_of_its_log_probability() -> None:
         logprobs = model(*task.source.prepare([text]).gather([0]), inputs).log_softmax(dim=2)[0]
         scores.append(logprobs[torch.arange(len(output.ids)), list(output.ids)].sum().item())
     assert fall == pytest.approx(scores[0] - scores[1], abs=1e-5)
+
+
+def test_an_output_is_shown_with_what_each_part_of_its_source_is_worth() -> None:
+    """Attention and falls by hand: the second word got most and is needed most; so is the last region of a picture."""
+    tokens = (Token("a", 0, 1), Token("d", 2, 3), Token("og", 3, 5), Token("</s>", 5, 5))
+    weights = np.array([[[0.1, 0.3, 0.4, 0.2], [0.3, 0.1, 0.2, 0.4]]], dtype=np.float32)
+    trace = AttentionTrace("a dog", "x", tokens, tokens[:2], (AttentionMap("cross", weights),))
+    output = Output("x", 0.0, (), (1,), "a dog")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("seq2see.inspect.worth.leave_one_out", lambda *_: np.arange(len(_[-1]), dtype=float))
+        words = measure_worth(None, None, trace, output)
+        cells = np.full((1, 1, 16), 1 / 16, dtype=np.float32)
+        picture = replace(trace, maps=(AttentionMap("cross", cells),), grid=(4, 4))
+        regions = measure_worth(None, None, picture, output)
+    assert [(each.start, each.end, each.fall) for each in words.falls] == [(0, 1, 0.0), (2, 5, 1.0)]
+    np.testing.assert_allclose([each.weight for each in words.falls], [0.2, 0.5], rtol=1e-6)
+    assert words.agreement is not None
+    assert words.agreement.kendall == 1.0
+    assert (len(regions.falls), regions.regions, regions.falls[15].fall) == (16, (4, 4), 15.0)
+    assert summarise_falls(words)[0].endswith("dog -1, a -0")
+    assert "row 4 column 4 -15" in summarise_falls(regions)[0]
+
+
+@pytest.mark.parametrize(
+    ("grid", "regions"), [((14, 14), (7, 7)), ((7, 7), (7, 7)), ((8, 4), (8, 4)), ((11, 11), (11, 11))]
+)
+def test_many_cells_are_left_out_in_blocks(grid: Any, regions: Any) -> None:
+    assert choose_regions(grid) == regions

@@ -27,7 +27,7 @@ def inspect(
         bool, typer.Option("--cells", help="Over a picture: the cells as they are, not smoothed.")
     ] = False,
     leave_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Of a label: measure what leaving out each word does, too.")
+        bool, typer.Option("--leave-one-out", help="Measure what leaving out each word or region does, too.")
     ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -49,7 +49,7 @@ def inspect(
     from seq2see.data.lines import decode, read_bytes
     from seq2see.inspect.page import render_page, save_page
     from seq2see.inspect.picture import save_picture
-    from seq2see.inspect.terminal import render_terminal
+    from seq2see.inspect.terminal import render_terminal, summarise_falls
 
     loaded = seq2see.load(run, trust=trust)
     text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
@@ -69,3 +69,5 @@ def inspect(
     else:
         save_picture(trace, out, name=name, heads=heads, cells=cells)
     typer.echo(f"{shorten(source)} -> {prediction.text!r}; wrote {out}")
+    for line in summarise_falls(trace):
+        typer.echo(line)

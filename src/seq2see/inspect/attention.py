@@ -11,6 +11,7 @@ from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.data.tokenise import MARKS, START
 from seq2see.inspect.payload import write_payload
+from seq2see.metrics.rank import RankAgreement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +40,16 @@ class AttentionMap:
 
 
 @dataclass(frozen=True)
+class Fall:
+    """A word of the source, or a region of the picture by its number: what becomes of the output without it."""
+
+    start: int
+    end: int
+    fall: float  # of the log-probability of a text, or of the probability of a label
+    weight: float  # its share of the attention of the whole output
+
+
+@dataclass(frozen=True)
 class AttentionTrace:
     """What the model looked at while it wrote one output."""
 
@@ -50,6 +61,9 @@ class AttentionTrace:
     grid: Grid | None = None  # of a source that is a picture; its tokens are its cells, row by row
     picture: Picture | None = None  # as the model saw it
     rows: tuple[Token, ...] = ()  # of a machine's memory, those that maps show
+    falls: tuple[Fall, ...] = ()  # what leaving out each part of the source does, if it was measured
+    regions: Grid | None = None  # rows and columns of the parts of a picture that were left out
+    agreement: RankAgreement | None = None  # of attention with what leaving out does
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
@@ -75,6 +89,7 @@ class AttentionTrace:
             "maps": [{**vars(m), "weights": m.weights.tolist()} for m in self.maps],
             "rows": [asdict(token) for token in self.rows],
             **self._picture_to_dict(),
+            **self._falls_to_dict(),
         }
 
     def _picture_to_dict(self) -> dict[str, Any]:
@@ -83,6 +98,12 @@ class AttentionTrace:
         from seq2see.inspect.overlay import encode_picture
 
         return {"grid": list(self.grid), "picture": encode_picture(self.picture)}
+
+    def _falls_to_dict(self) -> dict[str, Any]:
+        if not self.falls:
+            return {}
+        agreement = None if self.agreement is None else asdict(self.agreement)
+        return {"falls": [asdict(each) for each in self.falls], "regions": self.regions, "agreement": agreement}
 
     def to_json(self) -> str:
         """The same payload as JSON text."""

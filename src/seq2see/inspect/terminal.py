@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from seq2see.core.token import Token
-from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.attention import AttentionTrace, Fall
 from seq2see.inspect.colour import DARK, mix_colour
 from seq2see.inspect.document import DocumentTrace
-from seq2see.inspect.document_terminal import render_document
+from seq2see.inspect.document_terminal import HEAVIEST, render_document, say_agreement
 from seq2see.inspect.label import shorten, show_text, split_clusters
 from seq2see.inspect.overlay import Weights, list_frames
 from seq2see.inspect.panel import Panel, explain_nothing, list_panels
@@ -45,6 +45,7 @@ def render_terminal(
     lines.append(render_legend())
     if name is None and len(trace.maps) > 1:
         lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
+    lines += [Text(line, style="dim") for line in summarise_falls(trace)]
     return Text("\n", no_wrap=True, overflow="crop").join(lines)
 
 
@@ -57,7 +58,27 @@ def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads:
         lines += [Text("  ").join(row) for row in zip(*tiles[start : start + across], strict=True)]
         lines.append(Text(""))
     lines.append(Text("brightness: 0 to the largest weight of each word", style="dim"))
+    lines += [Text(line, style="dim") for line in summarise_falls(trace)]
     return Text("\n", no_wrap=True, overflow="crop").join(lines)
+
+
+def summarise_falls(trace: AttentionTrace | DocumentTrace) -> list[str]:
+    """What the output needs most, by leaving it out, and how far attention agrees; a document's own view says so."""
+    if isinstance(trace, DocumentTrace) or not trace.falls:
+        return []
+    ranked = sorted(trace.falls, key=lambda each: -each.fall)[:HEAVIEST]
+    said = ", ".join(f"{name_part(trace, each)} {-each.fall:+.2g}" for each in ranked)
+    lines = [f"without it the output is less likely (log-probability, of a label probability): {said}"]
+    parts = "words" if trace.regions is None else "regions"
+    return lines if trace.agreement is None else [*lines, say_agreement(parts, trace.agreement)]
+
+
+def name_part(trace: AttentionTrace, part: Fall) -> str:
+    """A word of the source, or a region by its place."""
+    if trace.regions is None:
+        return show_text(trace.source[part.start : part.end])
+    row, column = divmod(part.start, trace.regions[1])
+    return f"row {row + 1} column {column + 1}"
 
 
 def _render_tile(title: str, weights: Weights) -> list[Text]:

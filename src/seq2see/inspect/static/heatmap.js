@@ -27,12 +27,14 @@ function drawFalls({ columns, trace: { falls } }) {
     if (found && last?.found === found) last.cell.colSpan += 1;
     else cells.push({ found, cell: make("td", { class: "fall" }) });
   }
-  for (const { found, cell } of cells.filter(({ found }) => found)) {
-    cell.append(`${found.fall > 0 ? "−" : "+"}${Math.abs(found.fall).toFixed(1)}`);
-    cell.title = formatFall(found.fall);
-    paint(cell, Math.max(found.fall, 0) / most, "warm_");
-  }
+  for (const { found, cell } of cells.filter(({ found }) => found)) writeFall(cell, found.fall, most);
   return make("tfoot", {}, make("tr", {}, make("th", { class: "without", scope: "row" }, "Without it"), ...cells.map(({ cell }) => cell)));
+}
+
+function writeFall(cell, fall, most) {
+  cell.append(`${fall > 0 ? "−" : "+"}${Math.abs(fall).toFixed(1)}`);
+  cell.title = formatFall(fall);
+  paint(cell, Math.max(fall, 0) / most, "warm_");
 }
 
 const ROOMY = 24; // columns up to which cells are large

@@ -30,7 +30,18 @@ function drawOverlay(trace) {
   showOverlay(view);
   return make("div", { class: "overlay" },
     make("p", { class: "caption", dir: "auto" }, ...view.words),
-    drawOverlayControls(view), make("div", { class: "stage" }, view.canvas), view.slider, view.readout);
+    drawOverlayControls(view), make("div", { class: "stage" }, view.canvas), view.slider, view.readout, drawRegions(trace));
+}
+
+// In the place of each region of the picture, what becomes of the output when it is grey.
+function drawRegions({ regions, falls, agreement }) {
+  if (!regions) return "";
+  const most = Math.max(...falls.map(({ fall }) => fall), 1e-12);
+  const cells = falls.map(({ fall }) => make("td", { class: "fall" }));
+  cells.forEach((cell, index) => writeFall(cell, falls[index].fall, most));
+  const rows = Array.from({ length: regions[0] }, (_, row) => make("tr", {}, ...cells.slice(row * regions[1], (row + 1) * regions[1])));
+  return make("table", { class: "regions" },
+    make("caption", {}, `Without it: how the log-probability of the output changes when a region is grey${tellAgreement(agreement)}`), ...rows);
 }
 
 function drawWord(view, token, index) {

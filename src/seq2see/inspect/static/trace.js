@@ -134,13 +134,19 @@ function averageHeads(heads) {
   return heads[0].map((row, r) => row.map((_, c) => mean(r, c)));
 }
 
+// How far attention and leaving out put the parts of a source in the same order; nothing where it was not measured.
+function tellAgreement(agreement) {
+  const tau = agreement?.kendall ?? null;
+  return tau === null ? "" : `; attention agrees with it by Kendall's tau ${tau.toFixed(2)}`;
+}
+
 // What the picture shows, in words: which map, whether heads were averaged, how words were made, how it is scaled.
 function nameMap(view) {
   if (view.kind === "heads") return "One scale from 0 to 1 for all heads. Choose one to enlarge it.";
   const map = view.trace.maps[view.map];
   const count = map.weights.length;
   const told = view.kind === "grid" ? `Each row is a token of the ${nameSide(view.rows)}: the stronger the colour, the more it looked at that token of the ${nameSide(view.columns)}` : "";
-  const falls = showsFalls(view) ? "below, how the log-probability of the output changes when a word is left out" : "";
+  const falls = showsFalls(view) ? "below, how the log-probability of the output changes when a word is left out" + tellAgreement(view.trace.agreement) : "";
   const off = view.weights.flat().some((weight) => weight !== 0) ? "" : "all weights are 0";
   const heads = count === 1 && map.averaged > 1 ? nameMean(map.averaged) : "";
   const words = view.words ? "words: weights summed over those looked at, averaged over those that look" : "";
