@@ -113,6 +113,7 @@ def test_the_key_tells_weights_and_layers_apart(known: None) -> None:
 def test_one_from_scratch_learns_even_if_others_would_be_frozen() -> None:
     encoder = build(backbone="small", layer=1)
     assert encoder.frozen_key is None
+    assert len(encoder.backbone.stages) == 2  # nobody reads the others
     assert encoder(draw_pixels(), MASK).grid == (4, 4)
     assert all(parameter.requires_grad for parameter in encoder.parameters())
 

@@ -51,6 +51,10 @@ class Backbone(nn.Module):
         """All maps of scaled pixels."""
         raise NotImplementedError
 
+    def cut(self, depth: int) -> None:
+        """Leave out what comes behind the first maps."""
+        raise NotImplementedError
+
     def train(self, mode: bool = True) -> "Backbone":
         return super().train(mode and not self.pretrained)
 
@@ -88,6 +92,9 @@ class Small(Backbone):
             nn.Sequential(*_convolve(before, width, stride=2), *_convolve(width, width, stride=1))
             for before, width in sides
         )
+
+    def cut(self, depth: int) -> None:
+        self.stages = self.stages[:depth]
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
         maps = [scaled]

@@ -72,13 +72,16 @@ class CnnEncoder(nn.Module):
         return Memory(states=states, mask=seen, summary=states.mean(dim=1), grid=(side, side))
 
     def _measure(self) -> tuple[list[int], list[int]]:
-        """Channels and cells a side of the chosen maps."""
+        """Channels and cells a side of the chosen maps; a backbone from scratch ends with the last of them."""
         blank = torch.zeros(1, 3, self.picture_size, self.picture_size, dtype=torch.uint8)
         with torch.no_grad():
             maps = self.backbone.eval()(blank)
         wrong = [layer for layer in self.chosen if not -len(maps) <= layer < len(maps)]
         if wrong or not self.chosen:
             raise ConfigError(f"layer must be one or several of 0 to {len(maps) - 1}; got {list(self.chosen)}.")
+        if not self.backbone.pretrained:  # what nobody reads need not be computed
+            self.chosen = tuple(layer % len(maps) for layer in self.chosen)
+            self.backbone.cut(max(self.chosen) + 1)
         shapes = [self._pick(maps, layer).shape for layer in self.chosen]
         self.backbone.train()
         channels, sides = [shape[1] for shape in shapes], [shape[2] for shape in shapes]
