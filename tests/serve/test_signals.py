@@ -36,8 +36,9 @@ def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list
     with (
         process(folders[0], "--timeout", 300) as (server, address),
         httpx2.Client(base_url=address, timeout=300) as client,
+        httpx2.Client(base_url=address, timeout=300, limits=httpx2.Limits(max_keepalive_connections=0)) as other,
     ):
-        body = {"text": "abcdefgh", "min_length": 900, "beam": 1}
+        body = {"text": "abcdefgh", "min_length": 900, "beam": 4}
         with client.stream("POST", "/v1/predict/stream", json=body) as stream:
             lines = stream.iter_lines()
             while not next(lines).startswith("event: token"):
@@ -45,9 +46,8 @@ def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list
             server.send_signal(signal.SIGTERM)
             statuses = set()
             while 503 not in statuses:
-                with httpx2.Client(base_url=address, timeout=300) as other:
-                    answer = other.post("/v1/predict", json={"text": "abc"})
-                    statuses.add(answer.status_code)
+                answer = other.post("/v1/predict", json={"text": "abc", "beam": 1})
+                statuses.add(answer.status_code)
             assert "about to stop" in answer.json()["error"]
             events = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
             assert len(json.loads(events[-1])["output"]["ids"]) > 900

@@ -96,7 +96,7 @@ def save_page(page: str, path: Path | str) -> Path:
 
 def encode_json(value: Any) -> str:
     """JSON that cannot end the script element it stands in."""
-    return write_payload(value).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return write_payload(value, escaped=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def read_style() -> str:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def write_payload(value: Any) -> str:
-    """The text; a NaN of a diverged run becomes null."""
+def write_payload(value: Any, *, escaped: bool = False) -> str:
+    """The text, letters beyond ASCII as they are or escaped; a NaN of a diverged run becomes null."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, ensure_ascii=escaped, allow_nan=False)
     except ValueError:
-        return json.dumps(_drop_nan(value), ensure_ascii=False, allow_nan=False)
+        return json.dumps(_drop_nan(value), ensure_ascii=escaped, allow_nan=False)
 
 
 def _drop_nan(value: Any) -> Any:
