@@ -183,7 +183,7 @@ WRONG: list[tuple[int, str, dict[str, Any]]] = [
     (422, "must be a valid string", {"texts": ["a", None]}),
     (422, "give text or texts; got nothing", {}),
     (422, "got text and texts", {"text": "a", "texts": ["b"]}),
-    (422, "reads text", {"image": "aGVsbG8="}),
+    (409, "reads text", {"image": "aGVsbG8="}),
     (422, "1 to 64 texts", {"texts": []}),
     (422, "characters", {"text": "a" * 6000}),
     (422, "one prefix", {"texts": ["a", "b"], "prefix": ["a"]}),

@@ -73,7 +73,7 @@ async def _live(app: FastAPI) -> AsyncIterator[None]:
 
 def _add_routes(app: FastAPI, desk: Desk) -> None:
     bounds = desk.bounds
-    asking = refuse(400, 404, 408, 415, 422, 429, 503, 504)
+    asking = refuse(400, 404, 408, 409, 415, 422, 429, 503, 504)
 
     async def read(request: Request, shape: type[T]) -> tuple[T, bytes | None]:
         try:

@@ -85,7 +85,8 @@ class Desk:
         given += ["image"] if picture is not None else []
         if len(given) != 1 or given[0] not in SOURCES[kind]:
             wanted, got = " or ".join(SOURCES[kind]), " and ".join(given) or "nothing"
-            raise RefusalError(f"the run {name} reads {kind}: give {wanted}; got {got}.")
+            status = 409 if len(given) == 1 else 422  # a good request, but not to this run
+            raise RefusalError(f"the run {name} reads {kind}: give {wanted}; got {got}.", status=status)
         if kind == "image":
             data = picture if picture is not None else decode_picture(question.image or "")
             return [str(stack.enter_context(keep_picture(data, self.bounds)))]

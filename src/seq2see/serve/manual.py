@@ -20,6 +20,7 @@ REFUSALS = {
     403: "Pages of other sites may not ask.",
     404: "There is no such run.",
     408: "The body took too long to arrive.",
+    409: "This run reads something else: texts, documents or pictures.",
     413: "The body, or its picture, is too large.",
     415: "The body is neither JSON nor a form.",
     421: "The host of the request is not served.",
