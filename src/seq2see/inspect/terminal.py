@@ -69,7 +69,7 @@ def summarise_falls(trace: AttentionTrace | DocumentTrace) -> list[str]:
     ranked = sorted(trace.falls, key=lambda each: -each.fall)[:HEAVIEST]
     said = ", ".join(f"{name_part(trace, each)} {-each.fall:+.2g}" for each in ranked)
     lines = [f"without it the output is less likely (log-probability, of a label probability): {said}"]
-    parts = "words" if trace.regions is None else "regions"
+    parts = "parts of the source" if trace.regions is None else "regions"  # words, or letters where there are no spaces
     return lines if trace.agreement is None else [*lines, say_agreement(parts, trace.agreement)]
 
 

@@ -41,7 +41,7 @@ function drawRegions({ regions, falls, agreement }) {
   cells.forEach((cell, index) => writeFall(cell, falls[index].fall, most));
   const rows = Array.from({ length: regions[0] }, (_, row) => make("tr", {}, ...cells.slice(row * regions[1], (row + 1) * regions[1])));
   return make("table", { class: "regions" },
-    make("caption", {}, `Without it: how the log-probability of the output changes when a region is grey${tellAgreement(agreement)}`), ...rows);
+    make("caption", {}, `Without it: how the log-probability of the output (of a label, its probability) changes when a region is grey${tellAgreement(agreement)}`), ...rows);
 }
 
 function drawWord(view, token, index) {
