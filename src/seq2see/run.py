@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any, overload
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import CheckpointError, SearchError, Seq2SeeError
+from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.choice import explain_label
-from seq2see.inspect.document import DocumentTrace, measure_falls
-from seq2see.inspect.explain import explain
+from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.explain import explain, show_bare
 from seq2see.inspect.unknown import replace_unknown
 from seq2see.inspect.worth import measure_worth
 from seq2see.search.choose import choose_search, read_search
@@ -50,9 +50,10 @@ class Prediction(Output):
     @cached_property
     def faithfulness(self) -> AttentionTrace | DocumentTrace:
         """The attention behind the output beside what leaving out every word, sentence or region does to it."""
-        trace = self.attention
-        if isinstance(trace, DocumentTrace):
-            return measure_falls(self.run.task, self.run.model, trace, self)
+        try:
+            trace = self.attention
+        except AttentionError:  # leaving out says what such a model goes by, too
+            trace = show_bare(self.run.task, self)
         return measure_worth(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:

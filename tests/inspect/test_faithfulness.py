@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from planted import configure_planted
+from reversal import configure, start
 
 from seq2see.config.load import load_config
 from seq2see.core.box import Box
@@ -19,8 +21,9 @@ from seq2see.data.sentences import split_sentences
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.inspect.faithfulness import Greyed, cut_document, cut_text, leave_one_out, leave_out, list_cells
-from seq2see.inspect.terminal import summarise_falls
+from seq2see.inspect.terminal import render_terminal, summarise_falls
 from seq2see.inspect.worth import choose_regions, measure_worth
+from seq2see.run import load
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.task import Output
@@ -118,6 +121,33 @@ def test_an_output_is_shown_with_what_each_part_of_its_source_is_worth() -> None
     assert (len(regions.falls), regions.regions, regions.falls[15].fall) == (16, (4, 4), 15.0)
     assert summarise_falls(words)[0].endswith("dog -1, a -0")
     assert "row 4 column 4 -15" in summarise_falls(regions)[0]
+
+
+def test_a_model_without_attention_shows_what_it_needs(tmp_path: Path) -> None:
+    """Nothing to weigh a picture or a text by, and yet each part has its worth."""
+    for name in ("red", "blue"):
+        Image.new("RGB", (16, 16), name).save(tmp_path / f"{name}.png")
+    (tmp_path / "captions.tsv").write_text(
+        "".join(f"{tmp_path / name}.png\ta {name} wall\n" for name in ("red", "blue"))
+    )
+    (tmp_path / "texts.tsv").write_text("a red wall\trot\na blue wall\tblau\n")
+    decoder = {"kind": "rnn", "size": 8, "embedding_size": 8, "reader": "nothing"}
+    seeing = {"encoder": {"kind": "cnn", "backbone": "small", "layer": 1, "size": 8, "pool": True}, "decoder": decoder}
+    reading = {"encoder": {"kind": "rnn", "size": 8, "embedding_size": 8}, "decoder": decoder}
+    sources = {"captions": {"kind": "pictures", "size": 16}, "texts": "words"}
+    runs = {}
+    for name, model in (("captions", seeing), ("texts", reading)):
+        tokens = {"source": sources[name], "target": "words"}
+        list(
+            start(configure(tmp_path / f"{name}.tsv", model=model, tokens=tokens, updates=1), tmp_path / name).fit.run()
+        )
+        runs[name] = load(tmp_path / name)
+    picture = runs["captions"].predict(str(tmp_path / "red.png")).faithfulness
+    words = runs["texts"].predict("a red wall").faithfulness
+    assert (len(picture.falls), picture.regions, picture.agreement) == (64, (8, 8), None)
+    assert (picture.to_dict()["picture"][:10], picture.to_dict()["grid"]) == ("data:image", None)
+    assert [(each.start, each.end, each.weight) for each in words.falls] == [(0, 1, None), (2, 5, None), (6, 10, None)]
+    assert "without it the output is less likely" in str(render_terminal(words))
 
 
 @pytest.mark.parametrize(

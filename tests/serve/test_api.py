@@ -165,6 +165,8 @@ def test_words_are_left_out(folders: list[Path], run: Run) -> None:
     falls = leave_one_out(run.task, run.model, "abc de", prediction, [(0, 3), (4, 6)])
     assert [(each["start"], each["end"]) for each in answer["falls"]] == [(0, 3), (4, 6)]
     assert [each["fall"] for each in answer["falls"]] == pytest.approx(falls.tolist(), abs=1e-5)
+    assert answer["agreement"]["count"] == 2
+    assert sum(each["weight"] for each in answer["falls"]) <= 1.0001
 
 
 def test_words_are_weighed(folders: list[Path]) -> None:
@@ -194,6 +196,16 @@ WRONG: list[tuple[int, str, dict[str, Any]]] = [
     (422, "min_length must be at most", {"text": "a", "min_length": 5, "max_length": 2}),
     (404, "did you mean 'rnn'", {"text": "a", "model": "rnm"}),
 ]
+
+
+def test_a_whole_number_may_be_written_with_a_point(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = [{"text": "abc", "beam": beam, "max_length": 5, "n_best": 2} for beam in (4, 4.0)]
+        return [(await client.post("/v1/predict", json=body)).json() for body in (*asked, {"text": "abc", "beam": 4.5})]
+
+    whole, pointed, half = ask(folders, talk)
+    assert whole == pointed
+    assert "beam" in half["error"]
 
 
 def test_every_mistake_is_one_sentence(folders: list[Path]) -> None:
@@ -264,9 +276,7 @@ def test_answers_are_as_documented(folders: list[Path], captions: Path, labels: 
         ):
             body = {"model": name, **source, "beam": 2, "max_length": 4}
             Answer.model_validate(await post(client, "/v1/predict", **body, n_best=2, attention="full"))
-            Explained.model_validate(
-                await post(client, "/v1/explain", **body, choices=2, history=True, leave_out=name != "captions")
-            )
+            Explained.model_validate(await post(client, "/v1/explain", **body, choices=2, history=True, leave_out=True))
         Models.model_validate((await client.get("/v1/models")).json())
         document = (await client.get("/openapi.json")).json()
         assert "401" not in json.dumps(document)  # no token is wanted here

@@ -46,7 +46,7 @@ class Fall:
     start: int
     end: int
     fall: float  # of the log-probability of a text, or of the probability of a label
-    weight: float  # its share of the attention of the whole output
+    weight: float | None  # its share of the attention of the whole output, if the model has any to the source
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class AttentionTrace:
     target_tokens: tuple[Token, ...]
     maps: tuple[AttentionMap, ...]
     grid: Grid | None = None  # of a source that is a picture; its tokens are its cells, row by row
-    picture: Picture | None = None  # as the model saw it
+    picture: Picture | None = None  # as the model saw it; without a grid if the model has no cells to attend to
     rows: tuple[Token, ...] = ()  # of a machine's memory, those that maps show
     falls: tuple[Fall, ...] = ()  # what leaving out each part of the source does, if it was measured
     regions: Grid | None = None  # rows and columns of the parts of a picture that were left out
@@ -93,11 +93,11 @@ class AttentionTrace:
         }
 
     def _picture_to_dict(self) -> dict[str, Any]:
-        if self.grid is None or self.picture is None:
+        if self.picture is None:
             return {}
         from seq2see.inspect.overlay import encode_picture
 
-        return {"grid": list(self.grid), "picture": encode_picture(self.picture)}
+        return {"grid": self.grid and list(self.grid), "picture": encode_picture(self.picture)}
 
     def _falls_to_dict(self) -> dict[str, Any]:
         if not self.falls:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from seq2see.data.documents import DocumentCutter
 from seq2see.data.tokenise import START, Tokenizer
 from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture, Side
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
 
 ROW = "row\N{NARROW NO-BREAK SPACE}{}"  # a plain space would be drawn as a mark
@@ -50,6 +52,16 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         grid=memory.grid,
         picture=show_pixels(given[0]) if memory.grid else None,
     )
+
+
+def show_bare(task: Any, output: Output) -> AttentionTrace:
+    """An output without maps, as of a model without attention: its tokens, and the picture if it was made for one."""
+    cutter, source = task.source, output.source
+    tokens = cutter.encode(source).tokens if isinstance(cutter, Tokenizer) else ()
+    trace = AttentionTrace(source, output.text, tokens, output.tokens, ())
+    if "picture_size" not in cutter.sizes:
+        return trace
+    return replace(trace, picture=show_pixels(cutter.prepare([source]).gather([0])[0]))
 
 
 def show_pixels(source: Tensor) -> Picture | None:

@@ -34,7 +34,7 @@ def render_terminal(
         return render_document(trace, width=width)
     nothing = explain_nothing(trace)
     if nothing:
-        return Text(nothing)
+        return Text("\n".join([nothing, *summarise_falls(trace)]))
     if trace.grid is not None:
         return render_mosaic(trace, width=width or get_console().width, name=name, heads=heads)
     panels = list_panels(trace, name=name, heads=heads)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from seq2see.core.token import Token
 from seq2see.core.word import Span, choose_unit, find_words
 from seq2see.inspect.attention import AttentionTrace, Fall, Grid
+from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.faithfulness import leave_one_out, list_cells
 from seq2see.metrics.rank import compare_ranks
 from seq2see.tasks.task import Output
@@ -17,29 +18,51 @@ from seq2see.tasks.task import Output
 FINEST, COARSEST = 8, 4  # regions a side that a picture is cut into, if its cells can be put together so
 
 
-def measure_worth(task: Any, model: Any, trace: AttentionTrace, output: Output) -> AttentionTrace:
-    """The trace with what leaving out each word, or each region of a picture, does to the output.
+def measure_worth(
+    task: Any, model: Any, trace: AttentionTrace | DocumentTrace, output: Output
+) -> AttentionTrace | DocumentTrace:
+    """The trace with what leaving out each word, sentence or region of a picture does to the output.
 
-    Beside it stands the share of attention that it got over the whole output, in the last map to the source.
+    Beside it stands the share of attention that it got over the whole output, in the last map to the source, if any.
     """
-    paid = trace.weights.mean(axis=0)
-    if trace.grid is None:
-        words = find_words(trace.source, choose_unit([trace.source]))
-        return _compare(
-            trace, words, leave_one_out(task, model, trace.source, output, words), _join(trace, words, paid)
-        )
+    return (
+        measure_falls(task, model, trace, output)
+        if isinstance(trace, DocumentTrace)
+        else _measure(task, model, trace, output)
+    )
+
+
+def _measure(task: Any, model: Any, trace: AttentionTrace, output: Output) -> AttentionTrace:
+    paid = trace.weights.mean(axis=0) if any(each.aligns for each in trace.maps) else None
+    if trace.picture is None and trace.grid is None:
+        words = list_words(trace)
+        falls = leave_one_out(task, model, trace.source, output, words)
+        return _compare(trace, words, falls, None if paid is None else _join(trace, words, paid))
     regions = choose_regions(trace.grid)
     boxes = list_cells(regions)
     falls = leave_one_out(task, model, trace.source, output, boxes)
-    shares = paid.reshape(regions[0], trace.grid[0] // regions[0], regions[1], -1).sum(axis=(1, 3)).ravel()
+    cells = None if paid is None or trace.grid is None else paid.reshape(_split(trace.grid, regions))
     places = [(number, number + 1) for number in range(len(boxes))]
-    return replace(_compare(trace, places, falls, shares.tolist()), regions=regions)
+    shares = None if cells is None else cells.sum(axis=(1, 3)).ravel().tolist()
+    return replace(_compare(trace, places, falls, shares), regions=regions)
 
 
-def choose_regions(grid: Grid) -> Grid:
+def list_words(trace: AttentionTrace) -> list[Span]:
+    """What is left out of a text, one at a time."""
+    return find_words(trace.source, choose_unit([trace.source]))
+
+
+def choose_regions(grid: Grid | None) -> Grid:
     """Rows and columns of the regions that are left out: cells, or blocks of them where there are many."""
+    if grid is None:
+        return FINEST, FINEST
     rows, columns = (max((n for n in range(1, FINEST + 1) if side % n == 0), default=side) for side in grid)
     return (rows if rows >= COARSEST else grid[0], columns if columns >= COARSEST else grid[1])
+
+
+def _split(grid: Grid, regions: Grid) -> tuple[int, int, int, int]:
+    """The cells of a picture as regions with their cells, each in rows and columns."""
+    return regions[0], grid[0] // regions[0], regions[1], grid[1] // regions[1]
 
 
 def _join(trace: AttentionTrace, words: Sequence[Span], paid: Float[np.ndarray, " s"]) -> list[float]:
@@ -53,8 +76,9 @@ def _join(trace: AttentionTrace, words: Sequence[Span], paid: Float[np.ndarray, 
 
 
 def _compare(
-    trace: AttentionTrace, places: Sequence[Span], falls: Float[np.ndarray, " n"], weights: Sequence[float]
+    trace: AttentionTrace, places: Sequence[Span], falls: Float[np.ndarray, " n"], weights: Sequence[float] | None
 ) -> AttentionTrace:
-    found = zip(places, falls.tolist(), weights, strict=True)
-    agreement = compare_ranks(weights, falls.tolist()) if len(places) > 1 else None
-    return replace(trace, falls=tuple(Fall(*place, fall, weight) for place, fall, weight in found), agreement=agreement)
+    shares: Sequence[float | None] = [None] * len(places) if weights is None else weights
+    agreement = None if weights is None or len(places) < 2 else compare_ranks(weights, falls.tolist())
+    parts = zip(places, falls.tolist(), shares, strict=True)
+    return replace(trace, falls=tuple(Fall(*place, fall, share) for place, fall, share in parts), agreement=agreement)

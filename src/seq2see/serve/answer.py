@@ -6,19 +6,19 @@ from typing import Any
 
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
-from seq2see.core.word import choose_unit, find_words
+from seq2see.core.word import find_words
 from seq2see.data.tokenise import Tokenizer
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.explain import explain
-from seq2see.inspect.faithfulness import leave_one_out
+from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.explain import explain, show_bare
 from seq2see.inspect.replay import give_output, replay
+from seq2see.inspect.worth import list_words, measure_worth
 from seq2see.run import Decoding, Prediction, Run
 from seq2see.search.watch import History
 from seq2see.serve.batcher import Job, predict
 from seq2see.serve.schema import Explanation, RefusalError
-from seq2see.tasks.classification import Classification
 from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
@@ -99,58 +99,55 @@ def explain_source(
     watch = Recorder(job, records=question.history)
     with change.changing(run.model, changes):
         if question.target is None:
-            found = predict(run, how, [replace(job, text=source, prefix=prefix)], watch)[0]
+            found: Output = predict(run, how, [replace(job, text=source, prefix=prefix)], watch)[0]
             check([found.ids])
-            payload, ids = _explain_output(found, leave_out=question.leave_out), found.ids
         else:
-            payload, ids = _explain_target(run, source, question.target, check)
-        writes = isinstance(run.task, Transduction) and ids and question.choices
-        choices = list_alternatives(run.task, run.model, source, ids, count=question.choices) if writes else None
-        falls = _leave_out(run, source, ids) if question.leave_out and "sentences" not in payload else None
+            found = _give_target(run, source, question.target, check)
+        trace = _look_inside(run, found)
+        if question.leave_out and found.ids:
+            trace = _leave_out(run, trace, found)
+        writes = isinstance(run.task, Transduction) and found.ids and question.choices
+        choices = list_alternatives(run.task, run.model, source, found.ids, count=question.choices) if writes else None
+    labels = {} if found.probabilities is None else {"label": found.text, "probabilities": dict(found.probabilities)}
     return {
-        **payload,
-        "ids": list(ids),
+        "falls": [] if question.leave_out and isinstance(trace, AttentionTrace) else None,  # for those who look
+        **trace.to_dict(),
+        **labels,
+        "target": found.text,
+        "score": found.score if question.target is None else None,
+        "finished": found.finished,
+        "ids": list(found.ids),
         "choices": choices and [[asdict(one) for one in row] for row in choices],
-        "history": draw_tree(run, watch, ids) if question.history else None,
-        "falls": falls,
+        "history": draw_tree(run, watch, found.ids) if question.history else None,
     }
 
 
-def _leave_out(run: Run, source: str, ids: Sequence[int]) -> list[dict[str, Any]]:
-    """How much the log-probability of an output falls without each word of its source."""
-    if not ids:
-        return []
-    cutter = run.task.source
-    if not isinstance(cutter, Tokenizer):
-        raise RefusalError("leave_out goes with a text, or a document whose words are weighed; leave it away.")
-    words = find_words(source, choose_unit([source]))
-    reads = len(words) * len(cutter.encode(source).ids)
-    if reads > MOST_READ:
-        raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
-    falls = leave_one_out(run.task, run.model, source, Output("", 0.0, (), tuple(ids), source), words)
-    pairs = zip(words, falls.tolist(), strict=True)
-    return [{"start": start, "end": end, "fall": fall} for (start, end), fall in pairs]
-
-
-def _explain_output(found: Prediction, *, leave_out: bool = False) -> dict[str, Any]:
+def _look_inside(run: Run, found: Output) -> AttentionTrace | DocumentTrace:
     """What is to be seen of a prediction; no maps for a model without attention, or a blank source."""
     try:
-        labelled = isinstance(found.run.task, Classification)
-        trace = (found.faithfulness if leave_out and labelled else found.attention).to_dict()
+        return (
+            found.attention if isinstance(found, Prediction) else explain(run.task, run.model, found.source, found.ids)
+        )
     except Seq2SeeError:
-        cutter = found.run.task.source
-        tokens = cutter.encode(found.source).tokens if isinstance(cutter, Tokenizer) else ()
-        trace = AttentionTrace(found.source, found.text, tokens, found.tokens, ()).to_dict()
-    labels = {} if found.probabilities is None else {"label": found.text, "probabilities": dict(found.probabilities)}
-    return {**trace, **labels, "target": found.text, "score": found.score, "finished": found.finished}
+        return show_bare(run.task, found)
 
 
-def _explain_target(run: Run, source: str, target: str, check: Check) -> tuple[dict[str, Any], tuple[int, ...]]:
+def _give_target(run: Run, source: str, target: str, check: Check) -> Output:
     if not isinstance(run.task, Transduction):
         raise RefusalError("this run chooses labels; leave out target.")
     ids = run.task.target.encode(target).ids
     check([ids])
-    return {**explain(run.task, run.model, source, ids).to_dict(), "score": None, "finished": True}, ids
+    return Output(run.task.target.decode(ids), 0.0, (), tuple(ids), source)
+
+
+def _leave_out(run: Run, trace: AttentionTrace | DocumentTrace, found: Output) -> AttentionTrace | DocumentTrace:
+    """The trace with what becomes of the output without each part of its source; too many of them are refused."""
+    if isinstance(trace, AttentionTrace) and trace.picture is None:
+        words = len(list_words(trace))
+        reads = words * (len(trace.source_tokens) or words)
+        if reads > MOST_READ:
+            raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
+    return measure_worth(run.task, run.model, trace, found)
 
 
 def draw_tree(run: Run, history: History, ids: Sequence[int]) -> dict[str, Any] | None:

@@ -92,11 +92,12 @@ class Tree(Reply):
 
 
 class Fall(Reply):
-    """How much the log-probability of the output falls without a word of the source."""
+    """A word of the source, or a region of a picture by its number: what becomes of the output without it."""
 
     start: int
     end: int
     fall: float
+    weight: Share | None
 
 
 class Explained(Reply):
@@ -111,6 +112,8 @@ class Explained(Reply):
     choices: list[list[Choice]] | None
     history: Tree | None
     falls: list[Fall] | None
+    regions: list[int] | None = None  # rows and columns of the regions of a picture
+    agreement: dict[str, Any] | None = None  # of attention with what leaving out does
     source_tokens: list[Piece] | None = None
     target_tokens: list[Piece] | None = None
     maps: list[Map] | None = None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from seq2see.core.change import COLDEST
 from seq2see.core.errors import Seq2SeeError
@@ -12,7 +12,14 @@ from seq2see.core.registry import complain, part, suggest
 from seq2see.run import Decoding, Run
 from seq2see.search.choose import choose_search
 
+
+def _round(number: Any) -> Any:
+    """JSON knows one kind of number: 9.0 is as whole as 9."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 Word = Annotated[str, Field(max_length=200)]
+Whole = Annotated[int, BeforeValidator(_round)]
 
 
 class RefusalError(Seq2SeeError):
@@ -48,22 +55,22 @@ class Sampling(Shape):
     """Draw tokens instead of taking the likeliest; the same seed draws the same."""
 
     temperature: Annotated[float, Field(ge=COLDEST, le=100)] = 1.0
-    top_k: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    seed: Annotated[int, Field(ge=0, lt=2**40)] = 0
+    seed: Annotated[Whole, Field(ge=0, lt=2**40)] = 0
 
 
 class Options(Shape):
     """How outputs are found; what is left out is as the run is configured."""
 
-    beam: Annotated[int, Field(ge=1)] | None = None
-    n_best: Annotated[int, Field(ge=1)] = 1
+    beam: Annotated[Whole, Field(ge=1)] | None = None
+    n_best: Annotated[Whole, Field(ge=1)] = 1
     length_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
     length_form: Literal["power", "gnmt"] | None = None
     coverage_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
-    min_length: Annotated[int, Field(ge=0)] | None = None
-    max_length: Annotated[int, Field(ge=1)] | None = None
-    no_repeat: Annotated[int, Field(ge=0, le=1000)] | None = None
+    min_length: Annotated[Whole, Field(ge=0)] | None = None
+    max_length: Annotated[Whole, Field(ge=1)] | None = None
+    no_repeat: Annotated[Whole, Field(ge=0, le=1000)] | None = None
     ban: Annotated[tuple[Word, ...], Field(max_length=100)] = ()
     sample: Sampling | None = None
     replace_unknown: bool = False
@@ -102,7 +109,7 @@ class Question(Options):
     document: str | None = None
     image: str | None = None  # base64
     prefix: str | tuple[str, ...] | None = None
-    prefix_ids: tuple[Annotated[int, Field(ge=0, lt=2**31)], ...] | None = None
+    prefix_ids: tuple[Annotated[Whole, Field(ge=0, lt=2**31)], ...] | None = None
     attention: Literal["none", "words", "full"] = "none"
 
     @property
@@ -115,7 +122,7 @@ class Change(Shape):
     """What is done to one attention of the model while it works; without heads, to all of them."""
 
     map: Word
-    heads: tuple[Annotated[int, Field(ge=1)], ...] | None = None
+    heads: tuple[Annotated[Whole, Field(ge=1)], ...] | None = None
     weights: Literal["own", "none", "uniform"] = "own"
     temperature: Annotated[float, Field(ge=COLDEST, le=1000)] = 1.0
 
@@ -125,7 +132,7 @@ class Explanation(Question):
 
     target: str | None = None
     changes: Annotated[tuple[Change, ...], Field(max_length=200)] = ()
-    choices: Annotated[int, Field(ge=0, le=50)] = 0  # likeliest tokens to list for each place of the output
+    choices: Annotated[Whole, Field(ge=0, le=50)] = 0  # likeliest tokens to list for each place of the output
     history: bool = False  # whether to tell what a beam looked at
     leave_out: bool = False  # whether to tell how much less likely the output is without each word of the source
 

@@ -32,7 +32,7 @@ function drawFalls({ columns, trace: { falls } }) {
 }
 
 function writeFall(cell, fall, most) {
-  cell.append(`${fall > 0 ? "−" : "+"}${Math.abs(fall).toFixed(1)}`);
+  cell.append(`${fall > 0 ? "−" : "+"}${Math.abs(fall).toFixed(Math.abs(fall) < 1 ? 2 : 1)}`);
   cell.title = formatFall(fall);
   paint(cell, Math.max(fall, 0) / most, "warm_");
 }

@@ -6,7 +6,7 @@ function showTrace(trace, options = {}) {
 
 // The maps that look at the cells of a picture.
 function findOverlays(trace) {
-  if (!trace.picture) return [];
+  if (!trace.picture || !trace.grid) return [];
   return trace.maps.filter((map) => aligns(map) && map.weights[0][0].length === trace.grid[0] * trace.grid[1]);
 }
 
@@ -36,12 +36,29 @@ function drawOverlay(trace) {
 // In the place of each region of the picture, what becomes of the output when it is grey.
 function drawRegions({ regions, falls, agreement }) {
   if (!regions) return "";
-  const most = Math.max(...falls.map(({ fall }) => fall), 1e-12);
-  const cells = falls.map(({ fall }) => make("td", { class: "fall" }));
-  cells.forEach((cell, index) => writeFall(cell, falls[index].fall, most));
+  const cells = drawFallCells(falls);
   const rows = Array.from({ length: regions[0] }, (_, row) => make("tr", {}, ...cells.slice(row * regions[1], (row + 1) * regions[1])));
   return make("table", { class: "regions" },
     make("caption", {}, `Without it: how the log-probability of the output (of a label, its probability) changes when a region is grey${tellAgreement(agreement)}`), ...rows);
+}
+
+// What there is to see of a model without attention: its picture, and what becomes of the output without each part.
+function drawBare(trace) {
+  const picture = trace.picture && make("img", { src: trace.picture, alt: "", class: "bare", style: "width: 320px; max-width: 100%; image-rendering: pixelated;" });
+  if (trace.regions || !trace.falls?.length) return [picture, drawRegions(trace)].filter(Boolean);
+  const words = trace.falls.map(({ start, end }) => make("th", { scope: "col" }, make("bdi", { dir: "auto" }, showText([...trace.source].slice(start, end).join("")))));
+  return [make("div", { class: "scroller" }, make("table", { class: "regions" },
+    make("caption", {}, "Without it: how the log-probability of the output (of a label, its probability) changes when a word is left out"),
+    make("tr", {}, ...words), make("tr", {}, ...drawFallCells(trace.falls))))];
+}
+
+function drawFallCells(falls) {
+  const most = Math.max(...falls.map(({ fall }) => fall), 1e-12);
+  return falls.map(({ fall }) => {
+    const cell = make("td", { class: "fall" });
+    writeFall(cell, fall, most);
+    return cell;
+  });
 }
 
 function drawWord(view, token, index) {

@@ -10,7 +10,7 @@ function drawTrace(trace, options = {}) {
   const view = makeView(trace, options, why !== null);
   const note = why && make("p", { class: "quiet" }, why);
   const labels = trace.probabilities ? drawLabels(trace) : null;
-  const root = make("section", { class: "trace" }, view.texts, labels, note, view.tabs, view.controls, view.remark,
+  const root = make("section", { class: "trace" }, view.texts, labels, note, ...(why ? drawBare(trace) : []), view.tabs, view.controls, view.remark,
     make("div", {}, view.exhibit, view.readout));
   if (why) view.texts.replaceChildren(...drawPlainTexts(view));
   if (!why || trace.history) {

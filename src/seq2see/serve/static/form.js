@@ -45,11 +45,11 @@ function drawForm(studio) {
 
 // Whether attention is honest: what the output loses when each word of the source is left out in turn.
 function drawLeaveOut(studio, model) {
-  if (model?.source === "image") return null;
-  return makeSwitch("Leave out each word in turn", studio.question.leave_out, (leave_out) => {
+  const parts = model?.source === "image" ? "region" : "word";
+  return makeSwitch(`Leave out each ${parts} in turn`, studio.question.leave_out, (leave_out) => {
     studio.question = { ...studio.question, leave_out };
     if (studio.before) studio.before = { ...studio.before, leave_out };
-    if (studio.question.text) write(studio);
+    if (studio.question.text || studio.image) write(studio);
   });
 }
 

@@ -101,7 +101,7 @@ function pack(studio, { model, text, search, prefix_ids, prefix, changes, leave_
   if (prefix_ids) body.prefix_ids = prefix_ids;
   if (prefix) body.prefix = prefix;
   if (changes.length) body.changes = changes;
-  if (leave_out && !source.image) body.leave_out = true;
+  if (leave_out) body.leave_out = true;
   return body;
 }
 
