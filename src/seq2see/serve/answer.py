@@ -134,7 +134,7 @@ def _look_inside(run: Run, found: Output) -> AttentionTrace | DocumentTrace:
 
 def _give_target(run: Run, source: str, target: str, check: Check) -> Output:
     if not isinstance(run.task, Transduction):
-        raise RefusalError("this run chooses labels; leave out target.")
+        raise RefusalError("this run chooses labels; leave out target.", status=409)
     ids = run.task.target.encode(target).ids
     check([ids])
     return Output(run.task.target.decode(ids), 0.0, (), tuple(ids), source)
@@ -146,7 +146,8 @@ def _leave_out(run: Run, trace: AttentionTrace | DocumentTrace, found: Output) -
         words = len(list_words(trace))
         reads = words * (len(trace.source_tokens) or words)
         if reads > MOST_READ:
-            raise RefusalError(f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source.")
+            sentence = f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source."
+            raise RefusalError(sentence, status=409)
     return measure_worth(run.task, run.model, trace, found)
 
 

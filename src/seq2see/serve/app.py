@@ -175,7 +175,7 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_sentences(app: FastAPI) -> None:
     async def known(request: Request, error: Exception) -> Response:
-        status, headers = (error.status, error.headers) if isinstance(error, RefusalError) else (422, {})
+        status, headers = (error.status, error.headers) if isinstance(error, RefusalError) else (409, {})
         return JSONResponse({"error": str(error)}, status_code=status, headers=headers)
 
     async def other(request: Request, error: Exception) -> Response:

@@ -118,7 +118,8 @@ class Desk:
         if heads * sum(length**2 for length in lengths) > self.bounds.weights:
             most = isqrt(self.bounds.weights // heads)
             raise RefusalError(
-                f"attention is shown for up to {most:,} {what} tokens of this run; got {sum(lengths):,}; shorten it."
+                f"attention is shown for up to {most:,} {what} tokens of this run; got {sum(lengths):,}; shorten it.",
+                status=409,
             )
 
     def _check_sources(self, order: Order) -> None:
@@ -187,8 +188,10 @@ class Desk:
 
         try:
             order = await self.order(question, picture, stack)
-            if len(order.sources) != 1 or (isinstance(order.how.search, Sample) and question.n_best > 1):
-                raise RefusalError("a stream has one source, and one output if it is sampled.")
+            if len(order.sources) != 1:
+                raise RefusalError(f"a stream has one source; got {len(order.sources)}.")
+            if isinstance(order.how.search, Sample) and question.n_best > 1:
+                raise RefusalError("a stream has one output if it is sampled; leave out n_best.", status=409)
             if question.attention != "none":
                 self._check_sources(order)
             speaker = Speaker(order.run, post)
@@ -254,13 +257,14 @@ def _spread(question: Question, count: int) -> Sequence[Prefix]:
     """A prefix for each source."""
     if question.prefix_ids is not None:
         if count != 1 or question.prefix is not None:
-            raise RefusalError("prefix_ids goes with one source, and without prefix.")
+            raise RefusalError("prefix_ids goes with one source, and without prefix.", status=409)
         return [question.prefix_ids]
     if question.prefix is None or isinstance(question.prefix, str):
         return [question.prefix or ""] * count
     if len(question.prefix) != count:
         got = len(question.prefix)
-        raise RefusalError(f"there must be one prefix for all texts or one for each; got {got} for {count} texts.")
+        sentence = f"there must be one prefix for all texts or one for each; got {got} for {count} texts."
+        raise RefusalError(sentence, status=409)
     return question.prefix
 
 

@@ -20,11 +20,11 @@ REFUSALS = {
     403: "Pages of other sites may not ask.",
     404: "There is no such run.",
     408: "The body took too long to arrive.",
-    409: "This run reads something else: texts, documents or pictures.",
+    409: "What is asked for contradicts itself, or this run cannot do it; the sentence says why.",
     413: "The body, or its picture, is too large.",
     415: "The body is neither JSON nor a form.",
     421: "The host of the request is not served.",
-    422: "What is asked for is wrong, or this run cannot do it; the sentence says why.",
+    422: "The body is not as it is described here; the sentence says where.",
     429: "Too many wait; Retry-After says when to come back.",
     500: "The server made a mistake.",
     503: "The run cannot be used, or the server is about to stop.",
@@ -39,6 +39,7 @@ EVENTS = {  # of a stream; data is JSON
     },
     "required": ["event", "data"],
 }
+BASE64 = "^(data:[^,]*base64,)?([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
 SOURCES = ("text", "texts", "document", "image")
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -72,11 +73,15 @@ def describe_body(shape: type[Shape], bounds: Bounds, *, texts: int, form: bool 
     for each in (schema, *schema.get("$defs", {}).values()):
         if set(SOURCES) <= set(each["properties"]):
             _bound(each, bounds, texts)
-    content: dict[str, Any] = {"application/json": {"schema": _flatten(schema)}}
+    flat = _flatten(schema)
+    content: dict[str, Any] = {"application/json": {"schema": flat}}
     if form:
-        parts = {"image": {"type": "string", "format": "binary"}, "question": {"type": "string"}}
+        rest = {name: field for name, field in flat["properties"].items() if name not in SOURCES}
+        question = {"type": "object", "properties": rest, "additionalProperties": False}
+        parts = {"image": {"type": "string", "format": "binary"}, "question": question}
         whole = {"type": "object", "properties": parts, "required": ["image"], "additionalProperties": False}
-        content["multipart/form-data"] = {"schema": whole}
+        encoding = {"question": {"contentType": "application/json"}}
+        content["multipart/form-data"] = {"schema": whole, "encoding": encoding}
     return {"requestBody": {"required": True, "content": content}}
 
 
@@ -85,7 +90,8 @@ def _bound(schema: dict[str, Any], bounds: Bounds, texts: int) -> None:
     properties = schema["properties"]
     text = {"type": "string", "maxLength": bounds.text}
     properties["text"] = properties["document"] = {"anyOf": [text, {"type": "null"}]}
-    properties["image"] = {"anyOf": [{"type": "string", "contentEncoding": "base64"}, {"type": "null"}]}
+    picture = {"type": "string", "contentEncoding": "base64", "pattern": BASE64}
+    properties["image"] = {"anyOf": [picture, {"type": "null"}]}
     several = {"type": "array", "items": text, "minItems": 1, "maxItems": texts}
     properties["prefix"] = {"anyOf": [text, {"type": "array", "items": text}, {"type": "null"}]}
     properties["prefix_ids"]["anyOf"][0]["maxItems"] = bounds.length

@@ -38,7 +38,8 @@ def check_picture(data: bytes, bounds: Bounds) -> str:
                     )
                 picture.load()
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        raise RefusalError(f"image must be a whole picture ({', '.join(KINDS)}); got other bytes.") from None
+        sentence = f"image must be a whole picture ({', '.join(KINDS)}); got other bytes."
+        raise RefusalError(sentence, status=409) from None
     return kind
 
 

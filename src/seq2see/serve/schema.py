@@ -19,11 +19,14 @@ def _round(number: Any) -> Any:
 
 
 Word = Annotated[str, Field(max_length=200)]
-Whole = Annotated[int, BeforeValidator(_round)]
+WHOLE = BeforeValidator(_round)  # stands behind a Field, or OpenAPI does not get to know its bounds
 
 
 class RefusalError(Seq2SeeError):
-    """A request that gets no answer but a sentence, with a status that says whose fault that is."""
+    """A request that gets no answer but a sentence, with a status that says whose fault that is.
+
+    422: it is not as the OpenAPI document says. 409: it is, but contradicts itself, or what this run can do.
+    """
 
     def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
@@ -55,22 +58,22 @@ class Sampling(Shape):
     """Draw tokens instead of taking the likeliest; the same seed draws the same."""
 
     temperature: Annotated[float, Field(ge=COLDEST, le=100)] = 1.0
-    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] = 0
+    top_k: Annotated[int, Field(ge=0, le=1_000_000), WHOLE] = 0
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    seed: Annotated[Whole, Field(ge=0, lt=2**40)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**40), WHOLE] = 0
 
 
 class Options(Shape):
     """How outputs are found; what is left out is as the run is configured."""
 
-    beam: Annotated[Whole, Field(ge=1)] | None = None
-    n_best: Annotated[Whole, Field(ge=1)] = 1
+    beam: Annotated[int, Field(ge=1), WHOLE] | None = None
+    n_best: Annotated[int, Field(ge=1), WHOLE] = 1
     length_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
     length_form: Literal["power", "gnmt"] | None = None
     coverage_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
-    min_length: Annotated[Whole, Field(ge=0)] | None = None
-    max_length: Annotated[Whole, Field(ge=1)] | None = None
-    no_repeat: Annotated[Whole, Field(ge=0, le=1000)] | None = None
+    min_length: Annotated[int, Field(ge=0), WHOLE] | None = None
+    max_length: Annotated[int, Field(ge=1), WHOLE] | None = None
+    no_repeat: Annotated[int, Field(ge=0, le=1000), WHOLE] | None = None
     ban: Annotated[tuple[Word, ...], Field(max_length=100)] = ()
     sample: Sampling | None = None
     replace_unknown: bool = False
@@ -82,7 +85,7 @@ class Options(Shape):
         if self.sample is None:
             search = choose_search(run.config.search, beam=self.beam, n_best=self.n_best, options=penalties)
         elif self.beam is not None or penalties:
-            raise RefusalError("sample goes without a beam and its penalties; leave one of them out.")
+            raise RefusalError("sample goes without a beam and its penalties; leave one of them out.", status=409)
         else:
             search = part("search", {"kind": "sample", "n_best": self.n_best, **self.sample.model_dump()})()
         return Decoding(search, replace(run.rules, **rules), self.replace_unknown)
@@ -109,7 +112,7 @@ class Question(Options):
     document: str | None = None
     image: str | None = None  # base64
     prefix: str | tuple[str, ...] | None = None
-    prefix_ids: tuple[Annotated[Whole, Field(ge=0, lt=2**31)], ...] | None = None
+    prefix_ids: tuple[Annotated[int, Field(ge=0, lt=2**31), WHOLE], ...] | None = None
     attention: Literal["none", "words", "full"] = "none"
 
     @property
@@ -122,7 +125,7 @@ class Change(Shape):
     """What is done to one attention of the model while it works; without heads, to all of them."""
 
     map: Word
-    heads: tuple[Annotated[Whole, Field(ge=1)], ...] | None = None
+    heads: tuple[Annotated[int, Field(ge=1), WHOLE], ...] | None = None
     weights: Literal["own", "none", "uniform"] = "own"
     temperature: Annotated[float, Field(ge=COLDEST, le=1000)] = 1.0
 
@@ -132,7 +135,7 @@ class Explanation(Question):
 
     target: str | None = None
     changes: Annotated[tuple[Change, ...], Field(max_length=200)] = ()
-    choices: Annotated[Whole, Field(ge=0, le=50)] = 0  # likeliest tokens to list for each place of the output
+    choices: Annotated[int, Field(ge=0, le=50), WHOLE] = 0  # likeliest tokens to list for each place of the output
     history: bool = False  # whether to tell what a beam looked at
     leave_out: bool = False  # whether to tell how much less likely the output is without each word of the source
 

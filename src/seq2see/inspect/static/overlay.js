@@ -44,7 +44,7 @@ function drawRegions({ regions, falls, agreement }) {
 
 // What there is to see of a model without attention: its picture, and what becomes of the output without each part.
 function drawBare(trace) {
-  const picture = trace.picture && make("img", { src: trace.picture, alt: "", class: "bare", style: "width: 320px; max-width: 100%; image-rendering: pixelated;" });
+  const picture = trace.picture && make("img", { src: trace.picture, alt: "", class: "bare" });
   if (trace.regions || !trace.falls?.length) return [picture, drawRegions(trace)].filter(Boolean);
   const words = trace.falls.map(({ start, end }) => make("th", { scope: "col" }, make("bdi", { dir: "auto" }, showText([...trace.source].slice(start, end).join("")))));
   return [make("div", { class: "scroller" }, make("table", { class: "regions" },

@@ -69,6 +69,7 @@ function drawMeddling(studio) {
   const maps = results[0]?.maps ?? [];
   if (!maps.length) return results[0]?.ids.length && results[0].target_tokens?.length ? [search] : [];
   const map = maps.find((each) => each.name === look.name) ?? maps[findLast(maps, aligns)];
+  if (map.name === settings.rollout) return [make("p", { class: "quiet small" }, "What is shown comes of all layers together; choose one of them to change it."), search].filter(Boolean);
   const heads = look.head >= 0 && map.weights.length > 1 ? [look.head + 1] : null;
   const name = nameHeads(map.name, heads, map.weights.length);
   const buttons = [["Switch it off", { weights: "none" }], ["Let it look at everything alike", { weights: "uniform" }]].map(([label, change]) => {
