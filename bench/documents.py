@@ -23,9 +23,9 @@ from pathlib import Path
 import torch
 
 import seq2see
-from seq2see.core.errors import Seq2SeeError
 from seq2see.data.pairs import Origin, Pairs
 from seq2see.data.readers import read_pairs
+from seq2see.inspect.document import DocumentTrace
 from seq2see.metrics.labels import score_labels
 from seq2see.run import Run
 
@@ -107,9 +107,8 @@ def compare_looks(run: Run, pairs: Pairs, count: int) -> str:
     """The mean rank agreement of attention and leaving out, over sentences and over words."""
     found: dict[str, list[float]] = {"sentence_agreement": [], "word_agreement": []}
     for prediction in run.predict(list(pairs.source[:count])):
-        try:
-            trace = prediction.faithfulness
-        except Seq2SeeError:
+        trace = prediction.faithfulness
+        if not isinstance(trace, DocumentTrace):
             return "-"
         for name, values in found.items():
             agreement = getattr(trace, name)

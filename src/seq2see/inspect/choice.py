@@ -1,14 +1,18 @@
 """Explaining a label: what the pool looked at, in a text, a document or a picture."""
 
+from typing import cast
+
 import torch
 
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.core.trace import tracing
-from seq2see.inspect.attention import AttentionMap, AttentionTrace
-from seq2see.inspect.document import SENTENCES, DocumentTrace, explain_document
+from seq2see.inspect.attention import AttentionTrace
+from seq2see.inspect.document import DocumentTrace, explain_document
 from seq2see.inspect.explain import name_cells, show_pixels
+from seq2see.inspect.rollout import look_through
 from seq2see.models.classifier import Classifier
+from seq2see.nn.pool import Pool
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.task import Output
 
@@ -24,16 +28,22 @@ def explain_label(task: Classification, model: Classifier, output: Output) -> At
 
 @torch.inference_mode()
 def explain_picture(task: Classification, model: Classifier, output: Output) -> AttentionTrace:
-    """Where in a picture the pool looked; its label stands where a caption would."""
+    """Where in a picture the model looked; its label stands where a caption would."""
     model.eval()
     given = task.source.prepare([output.source]).gather([0])
     with tracing(model) as trace:
         memory = model.encoder(*given)
         model.pool(memory)
-    if SENTENCES not in trace.names or memory.grid is None:
+    maps = look_through(trace, memory.mask.shape[1], cast(Pool, model.pool)) if memory.grid else []
+    if memory.grid is None or not maps:
         raise AttentionError("this model has no attention to show: its pool weighs all of the picture alike.")
     label = Token(output.text, 0, len(output.text), output.score)
-    seen = AttentionMap(SENTENCES, trace.weights(SENTENCES)[0].float().numpy())
     return AttentionTrace(
-        output.source, output.text, name_cells(memory.grid), (label,), (seen,), memory.grid, show_pixels(given[0])
+        output.source,
+        output.text,
+        name_cells(memory.grid),
+        (label,),
+        tuple(maps),
+        memory.grid,
+        show_pixels(given[0]),
     )

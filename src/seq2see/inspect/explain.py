@@ -32,7 +32,7 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
         memory = model.encoder(*given)
         logits = model.decoder(torch.tensor([[START, *ids[:-1]]]), memory)
     tokens = name_positions(task, source, memory.grid)
-    maps = [_read_map(trace, name, memory) for name in trace.names]
+    maps = [_cut_map(_read_map(trace, name, memory), memory) for name in trace.names]
     # an encoder that reads nothing leaves a memory that stands for no token
     shown = [each for each in maps if each.keys != "source" or each.weights.shape[2] == len(tokens)]
     # nor do the words inside a sentence stand for the sentences
@@ -93,6 +93,13 @@ def _read_map(trace: Trace, name: str, memory: Memory) -> AttentionMap:
     if name.startswith("encoder."):
         return AttentionMap(name, weights, queries="source", keys=there)
     return AttentionMap(name, weights, keys="inputs" if trace.is_causal(name) else there)
+
+
+def _cut_map(map_: AttentionMap, memory: Memory) -> AttentionMap:
+    """The look of a picture's cells at each other, without the class token in front of them."""
+    cells = memory.mask.shape[1]
+    own = (map_.queries, map_.keys) == ("source", "source") and map_.weights.shape[1:] == (cells + 1, cells + 1)
+    return replace(map_, weights=map_.weights[:, 1:, 1:]) if memory.grid and own else map_
 
 
 def _find_used(maps: Sequence[AttentionMap]) -> list[int]:

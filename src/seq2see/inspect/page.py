@@ -15,6 +15,7 @@ from seq2see.inspect.colour import DARK, LIGHT, RUNS, WARM_DARK, WARM_LIGHT
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 from seq2see.inspect.payload import write_payload
+from seq2see.inspect.rollout import ROLLOUT
 
 # In the order they need each other.
 SCRIPTS = (
@@ -33,6 +34,7 @@ SETTINGS = {
     "no_attention": NO_ATTENTION,
     "no_tokens": NO_TOKENS,
     "runs": RUNS,
+    "rollout": ROLLOUT,
 }
 NAMED = 200  # letters of a source in the title of its page
 TEMPLATE = """<!doctype html>
