@@ -6,7 +6,9 @@
 The file has a text and a label on each line (as `seq2see train` reads them); its last documents are the test data.
 Trains what is not trained yet (a run that was interrupted goes on), scores all on the test data and prints a Markdown
 table. `faithful` is the mean Kendall tau between attention and what leaving out does to the probability, over sentences
-and over words of the first test documents. Settings (train.updates=100) go to every training.
+and over words of the first test documents. `padding` is the share of positions without a word among those that are
+computed at the level of words: none in the recurrent layers, some in the pools. Settings (train.updates=100) go to every
+training.
 """
 
 import argparse
@@ -18,15 +20,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
 import torch
 
 import seq2see
+from seq2see.data.batch import measure_padding, plan_batches
+from seq2see.data.documents import DocumentCutter
 from seq2see.data.pairs import Origin, Pairs
 from seq2see.data.readers import read_pairs
+from seq2see.data.sources import Sources
 from seq2see.inspect.document import DocumentTrace
 from seq2see.metrics.labels import score_labels
+from seq2see.models.encoders.hierarchy import cut_groups
 from seq2see.run import Run
 
 HAN = ["preset=han2016"]
@@ -41,7 +49,7 @@ ROWS = {  # named as in Yang et al. 2016, table 2, where they are there
     "transformer-classifier": ["preset=transformer-classifier"],
 }
 LINEAR = "linear, TF-IDF of words"
-COLUMNS = ("accuracy", "macro F1", "ECE", "parameters", "minutes", "words/s", "faithful")
+COLUMNS = ("accuracy", "macro F1", "ECE", "parameters", "minutes", "words/s", "padding", "faithful")
 
 
 def main() -> None:
@@ -96,11 +104,30 @@ def measure(folder: Path, test: Path, *, looks: int) -> list[str]:
     history = run.folder.read_metrics()
     seconds = sum(row["seconds"] for row in history)
     documents = sum(row["tokens_per_second"] * row["seconds"] for row in history)
-    words = run.task.source.prepare(pairs.source[:500]).lengths.mean()
+    sources = run.task.source.prepare(pairs.source)
+    words = sources.lengths.mean()
+    padding = f"{100 * measure_waste(run, sources):.1f} %"
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     speed = f"{documents * words / seconds:,.0f}"
     scores = [f"{metrics[name]:.2f}" for name in ("accuracy", "macro_f1", "ece")]
-    return [*scores, f"{parameters:,}", f"{seconds / 60:.0f}", speed, compare_looks(run, pairs, looks)]
+    return [*scores, f"{parameters:,}", f"{seconds / 60:.0f}", speed, padding, compare_looks(run, pairs, looks)]
+
+
+def measure_waste(run: Run, sources: Sources) -> float:
+    """The share of positions without a word: of those that a hierarchy reads and pools, or of padded batches."""
+    lengths = sources.lengths
+    budget = run.config.train.batch_tokens
+    plan = plan_batches(lengths, np.ones_like(lengths), budget=budget, seed=1, epoch=0)
+    if not isinstance(run.task.source, DocumentCutter):
+        return measure_padding(plan, lengths)
+    words = pooled = 0
+    for rows in plan:
+        _, mask = sources.gather(rows.tolist())
+        sentences = sorted(mask.sum(dim=2)[mask.any(dim=2)].tolist(), reverse=True)
+        places = accumulate(groups := cut_groups(sentences), initial=0)
+        words += sum(sentences)
+        pooled += sum(count * sentences[place] for count, place in zip(groups, places, strict=False))
+    return 1 - 2 * words / (words + pooled)
 
 
 def compare_looks(run: Run, pairs: Pairs, count: int) -> str:
@@ -129,7 +156,7 @@ def measure_linear(train: Path, test: Path) -> list[str]:
     sure = model.predict_proba(check.source)
     outputs = [str(model.classes_[place]) for place in sure.argmax(axis=1)]
     metrics = score_labels(outputs, list(check.target), confidences=sure.max(axis=1).tolist())
-    return [*(f"{metric.value:.2f}" for metric in metrics), f"{model[-1].coef_.size:,}", f"{minutes:.1f}", "", "-"]
+    return [*(f"{metric.value:.2f}" for metric in metrics), f"{model[-1].coef_.size:,}", f"{minutes:.1f}", "", "", "-"]
 
 
 if __name__ == "__main__":

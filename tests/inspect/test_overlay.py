@@ -1,4 +1,4 @@
-"""Attention over pictures: where it is bright, what a page holds, what an animation shows."""
+"""Attention over pictures: where it is clear, what a page holds, what an animation shows."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from PIL import Image
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
-from seq2see.inspect.overlay import DIM, lay_over, list_frames
+from seq2see.inspect.colour import DIM, VEIL
+from seq2see.inspect.overlay import lay_over, list_frames
 from seq2see.inspect.page import render_page
 from seq2see.inspect.picture import save_picture
 from seq2see.inspect.terminal import render_terminal
@@ -24,15 +25,16 @@ def make_trace() -> AttentionTrace:
     return AttentionTrace("a.png", "red", cells, words, (AttentionMap("decoder.attend", weights),), (2, 2), picture)
 
 
-def test_a_picture_is_as_bright_as_the_weights_of_its_cells() -> None:
+@pytest.mark.parametrize("shade", [0, 200])
+def test_a_picture_is_as_clear_as_the_weights_of_its_cells(shade: int) -> None:
     trace = make_trace()
     (_, first), (_, second) = list_frames(trace)
-    assert trace.picture is not None
-    seen = lay_over(trace.picture, first, cells=True)
-    assert (seen[:4, :4] == 200).all()
-    assert (seen[4:] == round(200 * DIM)).all()
-    assert (seen[:, 4:] == round(200 * DIM)).all()
-    assert (lay_over(trace.picture, second, cells=True) == 200).all()
+    picture = np.full((8, 8, 3), shade, dtype=np.uint8)
+    seen, veiled = lay_over(picture, first, cells=True), np.round(shade * DIM + np.array(VEIL) * (1 - DIM))
+    assert (seen[:4, :4] == shade).all()
+    assert (seen[4:] == veiled).all()
+    assert (seen[:, 4:] == veiled).all()
+    assert (lay_over(picture, second, cells=True) == shade).all()
 
 
 def test_frames_are_titled_with_word_and_confidence() -> None:

@@ -105,16 +105,16 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
 
 def test_outputs_are_bounded_too(folders: list[Path]) -> None:
     async def talk(client: Client, desk: Desk) -> None:
-        for path, body, said in (
-            ("explain", {"target": "a" * 21}, "21 in target"),
-            ("predict", {"prefix": "a" * 21}, "21 in prefix"),
-            ("predict", {"prefix_ids": [5] * 1001}, "1,001"),
-            ("explain", {"target": "a" * 12}, "10 written tokens"),
-            ("explain", {"min_length": 12}, "10 written tokens"),
-            ("predict", {"min_length": 12, "attention": "full"}, "10 written tokens"),
+        for path, body, status, said in (
+            ("explain", {"target": "a" * 21}, 422, "21 in target"),
+            ("predict", {"prefix": "a" * 21}, 422, "21 in prefix"),
+            ("predict", {"prefix_ids": [5] * 1001}, 422, "1,001"),
+            ("explain", {"target": "a" * 12}, 409, "10 written tokens"),
+            ("explain", {"min_length": 12}, 409, "10 written tokens"),
+            ("predict", {"min_length": 12, "attention": "full"}, 409, "10 written tokens"),
         ):
             answer = await client.post(f"/v1/{path}", json={"model": "heads", "text": "abc", **body})
-            assert (answer.status_code, said in answer.text) == (409, True), (body, answer.text)
+            assert (answer.status_code, said in answer.text) == (status, True), (body, answer.text)
 
     ask(folders, talk, bounds=Bounds(weights=12 * 100, text=20, seconds=300.0))
 

@@ -12,8 +12,8 @@ from seq2see.core.errors import Seq2SeeError
 def inspect(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     source: Annotated[
-        str, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of a picture.")
-    ],
+        str | None, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of a picture.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over pictures) .gif file; else the terminal."),
@@ -29,6 +29,9 @@ def inspect(
     leave_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Measure what leaving out each word or region does, too.")
     ] = False,
+    positions: Annotated[
+        bool, typer.Option("--positions", help="Without an input: how alike the positions of its encoder are.")
+    ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
     """Predict one input and show the attention behind every token of the output, or behind its label.
@@ -39,7 +42,13 @@ def inspect(
       seq2see inspect runs/en-de "A dog runs." --map decoder.layers.1.cross --heads -o heads.png
       seq2see inspect runs/captions dog.jpg -o words.gif
       seq2see inspect runs/reviews @review.txt --leave-one-out -o review.html
+      seq2see inspect runs/vit2021 --positions -o positions.png
     """
+    if (source is None) != positions:
+        raise Seq2SeeError("give an input to look at, or --positions to look at the positions; got both or neither.")
+    if source is None:
+        draw_positions(run, out, trust=trust)
+        return
     kinds = (".html", ".png", ".svg", ".json", ".gif")
     if out is not None and out.suffix not in kinds:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
@@ -71,3 +80,14 @@ def inspect(
     typer.echo(f"{shorten(source)} -> {prediction.text!r}; wrote {out}")
     for line in summarise_falls(trace):
         typer.echo(line)
+
+
+def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
+    """A figure of what the run knows of places, whatever it reads."""
+    if out is None or out.suffix not in (".png", ".svg"):
+        raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {out}.")
+    import seq2see
+    from seq2see.inspect.positions import save_positions
+
+    save_positions(seq2see.load(run, trust=trust).model, out)
+    typer.echo(f"wrote {out}")

@@ -19,6 +19,10 @@ RUNS = (
     ("#6d4bc3", "#b9a5f7"),
 )
 
+# Over a picture: how clear is what has no weight, and what it fades into, which is neither black nor white, because
+# pictures have both of their own.
+DIM, VEIL = 0.22, (52, 66, 102)
+
 
 def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
     """The colour of a weight between 0 and 1 as `#rrggbb`; weights outside are clipped, NaN counts as 0."""

@@ -1,4 +1,4 @@
-"""Attention over a picture, once for each word, as Xu et al. 2015 draw it: bright where the model looked."""
+"""Attention over a picture, once for each word, as Xu et al. 2015 draw it: clear where the model looked."""
 
 import base64
 import io
@@ -14,11 +14,11 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace, Picture
+from seq2see.inspect.colour import DIM, VEIL
 from seq2see.inspect.font import choose_fonts
 from seq2see.inspect.label import show_text
 from seq2see.inspect.panel import list_panels
 
-DIM = 0.22  # brightness of what has no weight
 COLUMNS = 6  # pictures beside each other
 SIDE = 320  # pixels of an animation
 SECONDS = 0.9  # a word of an animation is seen
@@ -42,9 +42,12 @@ def draw_overlays(
     axes[0].imshow(picture)
     for place, (title, weights) in enumerate(frames, 1):
         axes[place].imshow(lay_over(picture, weights, cells=cells))
-        heading = axes[place].set_title(fonts.spell(title), fontsize=9, family=list(fonts.families))
+        lines = "\n".join(fonts.spell(line) for line in title.splitlines())
+        heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
         heading.set_parse_math(False)
-    figure.supxlabel("brightness: 0 to the largest weight of each word", fontsize=7, color="#5b6675", x=0.01, ha="left")
+    figure.supxlabel(
+        "veiled: weight 0; clear: the largest of each picture", fontsize=7, color="#5b6675", x=0.01, ha="left"
+    )
     return figure
 
 
@@ -77,13 +80,13 @@ def list_frames(trace: AttentionTrace, *, name: str | None = None, heads: bool =
 
 
 def lay_over(picture: Picture, weights: Weights, *, cells: bool = False) -> Picture:
-    """The picture as bright as the weights, the largest of them being full light."""
+    """The picture as clear as the weights, the largest of them being without a veil."""
     largest = float(weights.max())
     shares = np.nan_to_num(weights / largest if largest > 0 else weights, nan=0.0).astype(np.float32)
     height, width = picture.shape[:2]
     way = Image.Resampling.NEAREST if cells else Image.Resampling.BICUBIC
-    light = np.asarray(Image.fromarray(shares).resize((width, height), way)).clip(0, 1)
-    return (picture * (DIM + (1 - DIM) * light[..., None])).round().astype(np.uint8)
+    clear = DIM + (1 - DIM) * np.asarray(Image.fromarray(shares).resize((width, height), way)).clip(0, 1)[..., None]
+    return (picture * clear + np.array(VEIL) * (1 - clear)).round().astype(np.uint8)
 
 
 def encode_picture(picture: Picture) -> str:
@@ -101,7 +104,7 @@ def _picture(trace: AttentionTrace) -> UInt8[np.ndarray, "y x 3"]:
 
 def _title(token: Token, of: str) -> str:
     sure = "" if token.confidence is None else f" {token.confidence:.0%}"
-    return f"{show_text(token.text)}{sure}" + (f"\n{of}" if of else "")
+    return "\n".join(line for line in (f"{show_text(token.text)}{sure}", *of.split(", ")) if line)
 
 
 def _caption(picture: Picture, title: str) -> Image.Image:

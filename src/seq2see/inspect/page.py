@@ -11,7 +11,7 @@ from typing import Any
 from seq2see.core.files import write_atomic
 from seq2see.data import tokenise
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.colour import DARK, LIGHT, RUNS, WARM_DARK, WARM_LIGHT
+from seq2see.inspect.colour import DARK, DIM, LIGHT, RUNS, VEIL, WARM_DARK, WARM_LIGHT
 from seq2see.inspect.label import EMPTY, MARKS
 from seq2see.inspect.panel import NO_ATTENTION, NO_TOKENS, check_map
 from seq2see.inspect.payload import write_payload
@@ -35,6 +35,8 @@ SETTINGS = {
     "no_tokens": NO_TOKENS,
     "runs": RUNS,
     "rollout": ROLLOUT,
+    "veil": VEIL,
+    "dim": DIM,
 }
 NAMED = 200  # letters of a source in the title of its page
 TEMPLATE = """<!doctype html>

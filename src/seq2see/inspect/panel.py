@@ -69,6 +69,8 @@ def _average_heads(map_: AttentionMap, trace: AttentionTrace) -> Panel:
 
 
 def _split_heads(map_: AttentionMap, trace: AttentionTrace) -> list[Panel]:
+    if len(map_.weights) == 1:
+        return [_average_heads(map_, trace)]
     return [_frame(f"{map_.name}, head {n}", weights, map_, trace) for n, weights in enumerate(map_.weights, 1)]
 
 

@@ -88,7 +88,7 @@ function drawOverlayControls(view) {
   if (names.length > 1) map.querySelector("select").value = view.map;
   return make("div", { class: "controls" }, map, heads,
     makeSelect("Shown as", ["smooth", "cells"], (index) => { view.smooth = index === 0; showOverlay(view); }),
-    makeSelect("Brightness", ["0 to the largest weight", "0 to 1"], (index) => {
+    makeSelect("Clear is", ["the largest weight", "weight 1"], (index) => {
       view.whole = index === 1;
       showOverlay(view);
     }));
@@ -146,7 +146,7 @@ function describeOverlay(view, row, served) {
       make("strong", {}, formatWeight(served[most])), "); words are coloured by their weight here, 0 to the largest"];
   }
   const most = row.indexOf(Math.max(...row));
-  return ["largest weight ", make("strong", {}, formatWeight(row[most])), ` at ${name(most)}; brightness is 0 to `,
+  return ["largest weight ", make("strong", {}, formatWeight(row[most])), ` at ${name(most)}; veiled is weight 0, clear `,
     view.whole ? "1" : "that weight"];
 }
 
@@ -154,7 +154,7 @@ function quoteWord(view, index) {
   return make("span", { class: "quoted" }, showText(view.trace.target_tokens[index].text));
 }
 
-// The picture as bright as the weights: it is drawn in full, and black is laid over it cell by cell.
+// The picture as clear as the weights: it is drawn in full, and a veil is laid over it cell by cell.
 function paintPicture(view, row) {
   const { canvas, image } = view;
   if (!image.complete) return;
@@ -164,7 +164,9 @@ function paintPicture(view, row) {
   const shade = document.createElement("canvas");
   [shade.width, shade.height] = [columns, rows];
   const dots = shade.getContext("2d").createImageData(columns, rows);
-  row.forEach((weight, cell) => { dots.data[cell * 4 + 3] = Math.round(255 * 0.78 * (1 - Math.min(weight / largest, 1))); });
+  row.forEach((weight, cell) => {
+    dots.data.set([...settings.veil, Math.round(255 * (1 - settings.dim) * (1 - Math.min(weight / largest, 1)))], cell * 4);
+  });
   shade.getContext("2d").putImageData(dots, 0, 0);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);
   pen.imageSmoothingEnabled = view.smooth;

@@ -71,6 +71,11 @@ class CnnEncoder(nn.Module):
         side = max(self.sides)
         return Memory(states=states, mask=seen, summary=states.mean(dim=1), grid=(side, side))
 
+    def places(self) -> Float[Tensor, "y x d"] | None:
+        """What says where a cell stands, beyond what the backbone knows of it."""
+        side = max(self.sides)
+        return None if self.position is None else self.position(0, side * side).unflatten(0, (side, side))
+
     def _measure(self) -> tuple[list[int], list[int]]:
         """Channels and cells a side of the chosen maps; a backbone from scratch ends with the last of them."""
         blank = torch.zeros(1, 3, self.picture_size, self.picture_size, dtype=torch.uint8)

@@ -84,6 +84,10 @@ class PatchEncoder(nn.Module):
             return Memory(states=states, mask=seen, summary=states.mean(dim=1), grid=grid)
         return Memory(states=states[:, 1:], mask=seen[:, 1:], summary=states[:, 0], grid=grid)
 
+    def places(self) -> Float[Tensor, "y x d"]:
+        """What says where a patch stands."""
+        return self.positions
+
     def own_layers(self) -> list[list[nn.Module]]:
         """What a decoder may share, layer by layer."""
         return [[layer.get_submodule("own"), layer.get_submodule("feed")] for layer in self.layers]
