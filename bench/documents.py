@@ -7,8 +7,8 @@ The file has a text and a label on each line (as `seq2see train` reads them); it
 Trains what is not trained yet (a run that was interrupted goes on), scores all on the test data and prints a Markdown
 table. `faithful` is the mean Kendall tau between attention and what leaving out does to the probability, over sentences
 and over words of the first test documents. `padding` is the share of positions without a word among those that are
-computed at the level of words: none in the recurrent layers, some in the pools. Settings (train.updates=100) go to every
-training.
+computed at the level of words: none in the recurrent layers, some in the pools. Settings (train.updates=100) go to all
+trainings.
 """
 
 import argparse
