@@ -1,5 +1,6 @@
 """The page in a real browser: what is typed, streamed, pointed at and changed; every number is the trace's own."""
 
+import base64
 import json
 import time
 from collections.abc import Iterator
@@ -10,9 +11,12 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 from browser import Browser, browse, find_browser
+from PIL import Image
 from served import listening
 
+from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT, mix_colour
+from seq2see.inspect.document import DocumentTrace
 from seq2see.run import load
 from seq2see.serve.schema import Bounds
 from seq2see.serve.shelf import Shelf
@@ -203,3 +207,62 @@ def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> N
             browser.type(word)
             browser.press("Enter")
         write(browser, "fade")
+
+
+def test_a_picture_is_seen_word_by_word_and_region_by_region(browser: Browser, captions: Path, tmp_path: Path) -> None:
+    file = tmp_path / "half.png"
+    picture = Image.new("RGB", (16, 16), "blue")
+    picture.paste((255, 0, 0), (0, 0, 8, 16))
+    picture.save(file)
+    trace = load(captions).predict(str(file)).faithfulness
+    assert isinstance(trace, AttentionTrace)
+    with listening(Shelf([captions]), bounds=Bounds(seconds=300.0)) as address:
+        browser.open("about:blank")
+        browser.open(address)
+        browser.wait("document.querySelector('#image')")
+        data = base64.b64encode(file.read_bytes()).decode()
+        browser.run(
+            f"""(() => {{
+                const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
+                const dropped = new DataTransfer();
+                dropped.items.add(new File([bytes], "half.png", {{ type: "image/png" }}));
+                document.querySelector(".drop").dispatchEvent(new DragEvent("drop", {{ dataTransfer: dropped }}));
+            }})()"""
+        )
+        browser.wait("document.querySelector('.overlay .word')")
+        words = "[...document.querySelectorAll('.overlay .word bdi')].map((word) => word.textContent)"
+        assert browser.run(words)[:-1] == [token.text for token in trace.target_tokens][:-1]
+        for word, weights in list(enumerate(trace.weights))[:2]:
+            browser.hover(".overlay .word", word)
+            told = browser.run("document.querySelector('.overlay .readout').textContent")
+            assert f"largest weight {weights.max():.4f}" in told
+        dot = "[...document.querySelector('.stage canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
+        assert browser.run(dot)[3] == 255  # it is painted
+        browser.hover(".stage canvas")
+        assert "most for" in browser.run("document.querySelector('.overlay .readout').textContent")
+        browser.run("[...document.querySelectorAll('.ask label')].find((l) => /region/.test(l.textContent)).click()")
+        browser.wait("document.querySelector('.regions td')")
+        falls = browser.run("[...document.querySelectorAll('.regions td')].map((cell) => cell.title)")
+        shown = [-float(fall.replace("\N{MINUS SIGN}", "-")) for fall in falls]
+        np.testing.assert_allclose(shown, [each.fall for each in trace.falls], atol=6e-4)
+    assert browser.complaints() == []
+
+
+def test_a_document_is_seen_at_two_levels(browser: Browser, labels: Path) -> None:
+    text = "It rains. The gold is real. A dog runs by."
+    trace = load(labels).predict(text).attention
+    assert isinstance(trace, DocumentTrace)
+    with listening(Shelf([labels]), bounds=Bounds(seconds=300.0)) as address:
+        browser.open("about:blank")
+        browser.open(address)
+        write(browser, text)
+        numbers = browser.run("[...document.querySelectorAll('.sentences .weight')].map((cell) => cell.textContent)")
+        assert numbers == [f"{sentence.weight:.3f}" for sentence in trace.sentences]
+        bodies = browser.run("[...document.querySelectorAll('.sentences .body')].map((cell) => cell.textContent)")
+        assert [body.strip() for body in bodies] == ["It rains.", "The gold is real.", "A dog runs by."]
+        browser.hover(".sentences .body span.painted", 0)
+        heaviest = trace.sentences[0].words[0]
+        assert heaviest.weight is not None
+        assert f"{heaviest.weight:.3f}" in browser.run("document.querySelector('.readout').textContent")
+        assert trace.label in browser.run("document.querySelector('.labels').textContent")
+    assert browser.complaints() == []
