@@ -74,7 +74,7 @@ def time_decoding(
     """
     sentences, speeds, chosen = read_ids(job["test"])[: job["sentences"]], {}, {}
     for width in job["widths"]:
-        decode(sentences[:8], width, sizes[0])
+        decode(sentences[:TRIAL], width, sizes[0])  # enough to wake every worker
 
         def clock(size: int, some: Sequence[Ids] = sentences[:TRIAL], width: int = width) -> float:
             began = time.monotonic()

@@ -6,6 +6,7 @@ import torch
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import names, part
+from seq2see.nn.attend import MANY, Attend
 from seq2see.nn.normalise import Softmax
 from seq2see.nn.score import Additive, Cosine, Dot, General, Location, ScaledDot
 from seq2see.testing import check_normaliser, check_score
@@ -97,3 +98,18 @@ def test_softmax_by_hand() -> None:
     scores = torch.log(torch.tensor([1.0, 3.0, 4.0])).view(1, 1, 1, 3)
     weights = Softmax()(scores, torch.tensor([True, True, False]).view(1, 1, 1, 3), torch.zeros(1, 1, 1, 1))
     np.testing.assert_allclose(weights.flatten().numpy(), [0.25, 0.75, 0.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_step_of_many_sources_is_the_fused_kernel(masked: bool) -> None:
+    """However many sources are decoded together, they get what one alone gets; who must not look sees zeros."""
+    attend = Attend(score=ScaledDot(query_size=4, key_size=4), normalise=Softmax())
+    random = torch.Generator().manual_seed(1)
+    query, keys, values = (torch.randn(MANY, 2, n, 4, generator=random) for n in (3, 5, 5))
+    mask = torch.rand(MANY, 1, 1, 5, generator=random) < 0.6 if masked else None
+    fused = torch.nn.functional.scaled_dot_product_attention(query, keys, values, attn_mask=mask)
+    with torch.no_grad():
+        together = attend(query, keys, values, mask)
+        alone = attend(query[:1], keys[:1], values[:1], None if mask is None else mask[:1])
+    torch.testing.assert_close(together, fused.nan_to_num(), rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(together[:1], alone.nan_to_num(), rtol=1e-5, atol=1e-6)

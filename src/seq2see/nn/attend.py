@@ -15,6 +15,8 @@ from seq2see.nn.score import Score
 from seq2see.nn.tally import has_tally, mix
 from seq2see.nn.window import Window, take
 
+FEW, MANY = 16, 128  # queries of a source, and sources times heads, of a step of decoding
+
 
 class Attend(nn.Module):
     """context = normalise(score(query, keys)) @ values; shown to a trace if one is looking, else fused if possible.
@@ -62,12 +64,26 @@ class Attend(nn.Module):
         alike = self.normalise.fused and keys.shape[-1] == values.shape[-1] and not has_tally(values)
         scale = self.score.fused_scale(query.shape[-1]) if alike else None
         if trace is None and changes is None and scale is not None:
+            if not causal and _is_step(query):
+                return self._look_once(query * scale, keys, values, mask)
             return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, scale=scale)
         scores: Tensor = self.score(query, keys)
         weights = self._weigh(scores, _complete(mask, scores, causal), query, changes)
         if trace is not None:
             trace.record(self, weights, causal=causal or past)
         return mix(weights, values)
+
+    def _look_once(
+        self,
+        query: Float[Tensor, "b h t q"],
+        keys: Float[Tensor, "b h s q"],
+        values: Float[Tensor, "b h s d"],
+        mask: Bool[Tensor, "*#b #h #t s"] | None,
+    ) -> Float[Tensor, "b h t d"]:
+        """The same as the fused kernel, with scores already scaled."""
+        scores = query @ keys.transpose(2, 3)
+        weights: Tensor = scores.softmax(dim=-1) if mask is None else self.normalise(scores, mask, query)
+        return weights @ values
 
     def _weigh(
         self,
@@ -104,6 +120,15 @@ class Attend(nn.Module):
             trace.record(self, weights.new_zeros(*near.shape[:3], keys.shape[2]).scatter(-1, near, weights))
         rows = weights.transpose(1, 2).reshape(-1, heads, 1, near.shape[3])
         return (rows @ take(values, near)).view(sources, steps, heads, -1).transpose(1, 2)
+
+
+def _is_step(query: Float[Tensor, "b h t q"]) -> bool:
+    """Whether many sources have few queries each, as in decoding: there two products are quicker than the fused kernel.
+
+    It took 0.54 ms for 290 sources, 4 heads and 14 keys on a core, and they 0.30; for one source it is the quicker.
+    """
+    sources, heads, queries, _ = query.shape
+    return queries <= FEW and sources * heads >= MANY and not torch.is_grad_enabled()
 
 
 def _complete(

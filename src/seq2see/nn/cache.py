@@ -8,7 +8,7 @@ from torch import Tensor
 
 from seq2see.nn.multihead import Remembered
 
-BLOCK = 16  # positions by which a cache grows
+BLOCK = 8  # positions by which a cache grows; a beam copies free ones, too, when it changes its order
 
 
 @dataclass(frozen=True)

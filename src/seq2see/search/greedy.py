@@ -5,6 +5,7 @@ from typing import Any
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from seq2see.search.beam import top
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 from seq2see.search.walk import walk
 
@@ -19,6 +20,6 @@ class Greedy:
             if limits.watch is not None:
                 first, second = logprobs.topk(2, dim=1).values.unbind(dim=1)
                 limits.watch.decide(sources, first - second)
-            return logprobs.argmax(dim=1)
+            return top(logprobs, 1)[1].squeeze(1)
 
         return [[row] for row in walk(step, state, fixed, limits, choose=choose)]
