@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import seq2see
-from seq2see.cli.quickstart import EXERCISE_SIZES, read_span, write_splits
+from seq2see.cli.quickstart import EXERCISE_SIZES, PATIENT, read_span, write_splits
 from seq2see.data.exercises import EXERCISES, make_exercises
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
@@ -44,7 +44,9 @@ def main() -> None:
         splits = make_exercises(task, lengths=read_span(arguments.lengths), seed=1, **EXERCISE_SIZES)
         files = write_splits(splits, arguments.out / "exercises" / task)
         for model in models:
-            command = make_command(files, [*MODELS[model], *arguments.settings], arguments.out / f"{task}-{model}")
+            patient = [f"train.{name}={value}" for name, value in PATIENT.items()] if task == "recall" else []
+            settings = [*MODELS[model], *patient, *arguments.settings]
+            command = make_command(files, settings, arguments.out / f"{task}-{model}")
             commands[f"{task}, {model}"] = command
             train(command)
             rows.append([task, model, *score(Path(command[-1]), files)])

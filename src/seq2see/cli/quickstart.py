@@ -49,6 +49,9 @@ SHAPES: dict[str, Any] = {
     "train": {"updates": 1500, "batch_tokens": 640, "learning_rate": 0.002, "ema": 0.99, "evaluate_every": 150},
 }
 EXERCISE = {"preset": "ntm2014"}
+# an item is seldom recalled by chance, so nothing is learned before much was seen; larger batches, and smaller steps
+PATIENT = {"batch_tokens": 4096, "learning_rate": 0.003, "updates": 3000}
+RECALL = {**EXERCISE, "train": PATIENT}
 
 
 def quickstart(
@@ -87,7 +90,10 @@ def quickstart(
     from seq2see.config.load import load_config
 
     data = {name: str(file) for name, file in files.items() if name != "longer"}
-    base: dict[str, Any] = {"data": data, **{Task.dates: DATES, Task.shapes: SHAPES}.get(task, EXERCISE)}
+    base: dict[str, Any] = {
+        "data": data,
+        **{Task.dates: DATES, Task.shapes: SHAPES, Task.recall: RECALL}.get(task, EXERCISE),
+    }
     run_training(load_config(base=base, settings=settings or []), folder, near=folder, examples=3)
     if "longer" in files:
         show_longer(folder, files)
