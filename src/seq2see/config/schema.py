@@ -157,6 +157,10 @@ class Train(Section):
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
+    reward: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0,
+        description="share of the loss that is what the model's own outputs earn (GLEU), drawn at random",
+    )
     attention_penalty: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
     )
@@ -212,8 +216,8 @@ class Config(Section):
         known = get_args(LabelMetric if chooses else CaptionMetric if self._reads("pictures") else TextMetric)
         if self.train.watch not in ("valid_loss", *known):
             raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
-        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts"):
-            raise ValueError(f"cannot have train.attention_penalty or train.output_bias{why}")
+        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts" or self.train.reward):
+            raise ValueError(f"cannot have train.attention_penalty, train.output_bias or train.reward{why}")
         return self
 
     def _reads(self, kind: str) -> bool:

@@ -18,13 +18,15 @@ def output_cross_entropy(
     targets: Int[Tensor, " n"],
     *,
     smoothing: float = 0.0,
+    weights: Float[Tensor, " n"] | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, " n"]]:
     """Cross-entropy of features @ weight.T + bias: label-smoothed and summed, and the plain one of every row.
 
     Smoothing as in Szegedy et al. 2016: the target gets 1 - e, and e is spread evenly over the vocabulary.
-    Only the first result carries gradients.
+    With weights each row counts so much in the sum. Only the first result carries gradients.
     """
-    loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing)
+    counts = features.new_ones(1).expand(len(targets)) if weights is None else weights
+    loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing, counts)
     return loss, nll
 
 
@@ -37,7 +39,7 @@ class _OutputCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor
     ) -> tuple[Tensor, Tensor]:
         wanted = any(ctx.needs_input_grad[:3])
         gradients = tuple(torch.zeros_like(t) for t in (features, weight, bias)) if wanted else ()
@@ -52,17 +54,17 @@ class _OutputCrossEntropy(torch.autograd.Function):
             sums = powers.sum(dim=1, keepdim=True)
             scales[rows] = (top + sums.log()).squeeze(1)
             if wanted:
-                shares = sums.reciprocal()
+                shares = sums.reciprocal().mul_(counts[rows].unsqueeze(1))
                 torch.mm(powers, weight, out=gradients[0][rows]).mul_(shares)
                 gradients[1].addmm_(powers.t(), part * shares)
                 gradients[2].add_(shares.squeeze(1) @ powers)
         if wanted:
-            _aim(gradients, features, weight, targets, smoothing)
+            _aim(gradients, features, weight, targets, smoothing, counts)
         ctx.save_for_backward(*gradients)
         nll = scales - (features * weight[targets]).sum(dim=1) - bias[targets]
-        loss = (1 - smoothing) * nll.sum()
+        loss = (1 - smoothing) * (counts @ nll)
         if smoothing:
-            loss = loss + smoothing * (scales - features @ weight.mean(dim=0) - bias.mean()).sum()
+            loss = loss + smoothing * (counts @ (scales - features @ weight.mean(dim=0) - bias.mean()))
         ctx.mark_non_differentiable(nll)
         return loss, nll
 
@@ -70,16 +72,19 @@ class _OutputCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         features, weight, bias = ctx.saved_tensors
-        return features * grad_loss, weight * grad_loss, bias * grad_loss, None, None
+        return features * grad_loss, weight * grad_loss, bias * grad_loss, None, None, None
 
 
-def _aim(gradients: Sequence[Tensor], features: Tensor, weight: Tensor, targets: Tensor, smoothing: float) -> None:
+def _aim(
+    gradients: Sequence[Tensor], features: Tensor, weight: Tensor, targets: Tensor, smoothing: float, counts: Tensor
+) -> None:
     """Take off the softmax what the loss wants: 1 - e at the target and e spread over all words."""
-    rows, words = len(targets), len(weight)
-    gradients[0].sub_(weight[targets], alpha=1 - smoothing)
-    gradients[1].index_add_(0, targets, features, alpha=smoothing - 1)
-    gradients[2].index_add_(0, targets, torch.ones_like(features[:, 0]), alpha=smoothing - 1)
+    each, words = counts.unsqueeze(1), len(weight)
+    counted = features * each
+    gradients[0].addcmul_(weight[targets], each, value=smoothing - 1)
+    gradients[1].index_add_(0, targets, counted, alpha=smoothing - 1)
+    gradients[2].index_add_(0, targets, counts, alpha=smoothing - 1)
     if smoothing:
-        gradients[0].sub_(weight.mean(dim=0), alpha=smoothing)
-        gradients[1].sub_(features.sum(dim=0), alpha=smoothing / words)
-        gradients[2].sub_(smoothing * rows / words)
+        gradients[0].addcmul_(weight.mean(dim=0), each, value=-smoothing)
+        gradients[1].sub_(counted.sum(dim=0), alpha=smoothing / words)
+        gradients[2].sub_(counts.sum(), alpha=smoothing / words)

@@ -62,7 +62,9 @@ class Classification:
                 weights=self.target.balance if config.train.class_weights == "balanced" else None,
             )
 
-    def loss(self, model: Classifier, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
+    def loss(
+        self, model: Classifier, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0, rewarded: float = 0.0
+    ) -> Loss:
         """Cross-entropy, summed over sources; of several labels a source, of each against its absence."""
         logits = model(batch.source, batch.source_mask)
         truth = mark_truth(batch.targets, batch.target_mask, len(self.target)).to(logits.device)

@@ -30,6 +30,7 @@ from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands, Prefix
 from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
+from seq2see.tasks.reward import reward_loss
 from seq2see.tasks.task import Loss, Output
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
@@ -79,10 +80,13 @@ class Transduction:
                 share_fitting(model, joint=joint and not apart)
             return model
 
-    def loss(self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0) -> Loss:
+    def loss(
+        self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0, rewarded: float = 0.0
+    ) -> Loss:
         """Cross-entropy under teacher forcing; padding is never computed at the output layer.
 
-        A share of the inputs may be `guessed`; choices on the way are rewarded with the likelihood of their token.
+        A share of the inputs may be `guessed`; choices on the way are rewarded with the likelihood of their token. A
+        share of the loss may be what outputs of the model's own are `rewarded` with (Wu et al. 2016, eq. 9).
         """
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
@@ -93,6 +97,8 @@ class Transduction:
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
         if trace is not None:
             total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
+        if rewarded:
+            total = (1 - rewarded) * total + rewarded * reward_loss(decoder, memory, batch)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
 

@@ -65,7 +65,9 @@ class Learner:
             if batch is None:
                 learned(0)
                 continue
-            loss = self.task.loss(self.model, batch, smoothing=train.label_smoothing, guessed=guessed)
+            loss = self.task.loss(
+                self.model, batch, smoothing=train.label_smoothing, guessed=guessed, rewarded=train.reward
+            )
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
             learned(loss.tokens)

@@ -1,0 +1,101 @@
+"""Rewards: what an output is worth, what is drawn, and that learning from it makes good outputs likelier."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from reversal import SMALL, configure, start, write_reversals
+from torch import nn
+
+from seq2see.core.memory import Memory
+from seq2see.data.batch import Batch, collate
+from seq2see.data.tokenise import END
+from seq2see.nn.loss import output_cross_entropy
+from seq2see.tasks.reward import SAMPLES, draw_samples, measure_gleu, reward_loss
+
+TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
+MODELS = {"rnn": SMALL, "transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER}}
+
+
+def test_gleu_by_hand() -> None:
+    """Of 1 2 3 and 1 2 4: two tokens and one pair in common, of three tokens, two pairs and one triple."""
+    assert measure_gleu([1, 2, 3], [1, 2, 4]) == 3 / 6
+    assert measure_gleu([1, 2], [1, 2, 4]) == 3 / 6
+    assert measure_gleu([5, 5, 5, 5, 5], [5, 5, 5, 5, 5]) == 1
+    assert measure_gleu([], [1]) == measure_gleu([2], [1]) == 0
+
+
+def test_weighted_rows_by_hand() -> None:
+    """Gradients of weighted rows are those of autograd, smoothing and all."""
+    random = torch.Generator().manual_seed(1)
+    features, weight, bias = (torch.randn(*s, generator=random, requires_grad=True) for s in ((6, 3), (5, 3), (5,)))
+    targets, counts = torch.tensor([0, 4, 2, 1, 1, 3]), torch.tensor([1.0, -0.5, 0.0, 2.0, 0.25, 1.0])
+    loss, _ = output_cross_entropy(features, weight, bias, targets, smoothing=0.1, weights=counts)
+    found = torch.autograd.grad(loss, (features, weight, bias))
+    logprobs = (features @ weight.T + bias).log_softmax(dim=1)
+    rows = -0.9 * logprobs[torch.arange(6), targets] - 0.1 * logprobs.mean(dim=1)
+    expected = torch.autograd.grad((counts * rows).sum(), (features, weight, bias))
+    torch.testing.assert_close(loss, (counts * rows).sum())
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def make(tmp_path: Path, kind: str, **settings: Any) -> Any:
+    data = write_reversals(tmp_path / "reversed.tsv", 32)
+    return start(configure(data, model=MODELS[kind], updates=2, **settings), tmp_path / "run").fit
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_samples_follow_the_model_and_leave_it_as_it_was(tmp_path: Path, kind: str) -> None:
+    fit = make(tmp_path, kind)
+    batch = collate(fit.store, torch.arange(3).numpy())
+    model = fit.model.train()
+    model.decoder.output.bias.data[END] = 50.0
+    samples = draw_samples(model.decoder, model.encoder(batch.source, batch.source_mask), longest=7)
+    assert samples.tolist() == [[END]] * (3 * SAMPLES)
+    assert model.decoder.training
+
+
+class Coin(nn.Module):
+    """Writes token 4 or token 5, as likely as not, and ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.output = nn.Linear(2, 6, bias=True)
+        nn.init.zeros_(self.output.bias)
+        self.output.weight.data.fill_(-50.0)
+        self.output.weight.data[4:, 0], self.output.weight.data[END, 1] = 0.0, 50.0
+
+    def begin(self, memory: Memory) -> tuple[None, torch.Tensor]:
+        return None, torch.zeros(len(memory.states), 1, dtype=torch.long)
+
+    def step(self, tokens: torch.Tensor, state: torch.Tensor, fixed: None) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.output.weight.T[state[:, 0].clamp(max=1)].clone(), state + 1
+
+    def features(self, tokens: torch.Tensor, memory: Memory) -> torch.Tensor:
+        return torch.eye(2)[torch.arange(tokens.shape[1]).clamp(max=1)].expand(len(tokens), -1, -1)
+
+
+def test_the_gradient_is_that_of_the_expected_reward() -> None:
+    """By hand: of two tokens one earns 1, so the derivative of the expected reward by its logit is p (1 - p) = 1/4."""
+    coin, sources = Coin(), 3000
+    memory = Memory(torch.zeros(sources, 1, 1), torch.ones(sources, 1, dtype=torch.bool))
+    targets = torch.tensor([[4, END]]).expand(sources, -1)
+    batch = Batch(memory.states, memory.mask, targets, targets, torch.ones_like(targets, dtype=torch.bool))
+    torch.manual_seed(1)
+    decoder: Any = coin
+    reward_loss(decoder, memory, batch).backward()
+    assert coin.output.weight.grad is not None
+    right, wrong = (coin.output.weight.grad[4:, 0] / sources).tolist()
+    assert right == pytest.approx(-0.25, abs=0.01)
+    assert wrong == pytest.approx(0.25, abs=0.01)
+
+
+def test_a_run_learns_from_rewards(tmp_path: Path) -> None:
+    data = write_reversals(tmp_path / "reversed.tsv", 64)
+    config = configure(data, model=SMALL, updates=60, reward=0.5, evaluate_every=20, batch_tokens=256)
+    fit = start(config, tmp_path / "run").fit
+    list(fit.run())
+    losses = [row["valid_loss"] for row in fit.folder.read_metrics()]
+    assert losses[-1] < losses[0]
