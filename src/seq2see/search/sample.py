@@ -64,5 +64,4 @@ def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> I
     sums = probabilities.cumsum(dim=1)
     total = sums[:, -1]
     below = torch.minimum(chances * total, total.nextafter(torch.zeros_like(total)))  # so that something passes
-    passed = sums > below.unsqueeze(1)
-    return passed.to(torch.int8).argmax(dim=1)
+    return torch.searchsorted(sums, below.unsqueeze(1), right=True).squeeze(1)
