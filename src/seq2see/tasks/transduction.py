@@ -12,6 +12,7 @@ from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import part
+from seq2see.core.token import Token
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack
@@ -210,7 +211,8 @@ class Transduction:
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
         tokens = self.target.tokens(hypothesis.tokens)
-        sure = tuple(replace(t, confidence=exp(p)) for t, p in zip(tokens, hypothesis.logprobs, strict=True))
+        pairs = zip(tokens, hypothesis.logprobs, strict=True)
+        sure = tuple(Token(token.text, token.start, token.end, exp(logprob)) for token, logprob in pairs)
         text = self.target.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
 
