@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.data.pairs import Pairs
-from seq2see.data.sentences import split_sentences
+from seq2see.data.sentences import join_sentences, split_sentences
 from seq2see.data.tokenise import START
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
+from seq2see.inspect.explain import show_bare
 from seq2see.inspect.faithfulness import Greyed, cut_document, cut_text, leave_one_out, leave_out, list_cells
 from seq2see.inspect.terminal import render_terminal, summarise_falls
-from seq2see.inspect.worth import choose_regions, measure_worth
+from seq2see.inspect.worth import choose_regions, list_parts, measure_worth
 from seq2see.run import load
 from seq2see.search.greedy import Greedy
 from seq2see.tasks.classification import Classification
@@ -110,10 +112,11 @@ def test_an_output_is_shown_with_what_each_part_of_its_source_is_worth() -> None
     output = Output("x", 0.0, (), (1,), "a dog")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("seq2see.inspect.worth.leave_one_out", lambda *_: np.arange(len(_[-1]), dtype=float))
-        words = measure_worth(None, None, trace, output)
+        task = SimpleNamespace(source=make_words())
+        words = measure_worth(task, None, trace, output)
         cells = np.full((1, 1, 16), 1 / 16, dtype=np.float32)
         picture = replace(trace, maps=(AttentionMap("cross", cells),), grid=(4, 4))
-        regions = measure_worth(None, None, picture, output)
+        regions = measure_worth(task, None, picture, output)
     assert [(each.start, each.end, each.fall) for each in words.falls] == [(0, 1, 0.0), (2, 5, 1.0)]
     np.testing.assert_allclose([each.weight for each in words.falls], [0.2, 0.5], rtol=1e-6)
     assert words.agreement is not None
@@ -148,6 +151,18 @@ def test_a_model_without_attention_shows_what_it_needs(tmp_path: Path) -> None:
     assert (picture.to_dict()["picture"][:10], picture.to_dict()["grid"]) == ("data:image", None)
     assert [(each.start, each.end, each.weight) for each in words.falls] == [(0, 1, None), (2, 5, None), (6, 10, None)]
     assert "without it the output is less likely" in str(render_terminal(words))
+
+
+def test_a_document_is_left_out_sentence_by_sentence() -> None:
+    """Also where it is given as sentences, which are joined by a mark that nobody must see."""
+    cutter = part("tokenizer", {"kind": "documents", "words": {"kind": "words", "min_count": 1}})().learn([TEXT])
+    source = join_sentences(["A dog, it runs.", "So what?"])
+    assert [source[start:end] for start, end in list_parts(SimpleNamespace(source=cutter), source)] == [
+        "A dog, it runs.",
+        "So what?",
+    ]
+    shown = show_bare(SimpleNamespace(source=cutter), Output("x", 0.0, (), (1,), source)).source
+    assert (shown, len(shown)) == ("A dog, it runs.\nSo what?\n", len(source))
 
 
 @pytest.mark.parametrize(

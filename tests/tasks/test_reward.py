@@ -12,6 +12,7 @@ from seq2see.core.memory import Memory
 from seq2see.data.batch import Batch, collate
 from seq2see.data.tokenise import END
 from seq2see.nn.loss import output_cross_entropy
+from seq2see.search.sample import draw
 from seq2see.tasks.reward import SAMPLES, draw_samples, measure_gleu, reward_loss
 
 TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
@@ -44,6 +45,12 @@ def test_weighted_rows_by_hand() -> None:
 def make(tmp_path: Path, kind: str, **settings: Any) -> Any:
     data = write_reversals(tmp_path / "reversed.tsv", 32)
     return start(configure(data, model=MODELS[kind], updates=2, **settings), tmp_path / "run").fit
+
+
+def test_nothing_is_drawn_from_what_is_not_a_number() -> None:
+    broken = torch.tensor([[torch.nan] * 3, [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert draw(broken, torch.tensor([0.5, 0.5, 0.999])).tolist()[2] == 1
+    assert (draw(broken, torch.rand(3)) < 3).all()
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -92,9 +99,13 @@ def test_the_gradient_is_that_of_the_expected_reward() -> None:
     assert wrong == pytest.approx(0.25, abs=0.01)
 
 
-def test_a_run_learns_from_rewards(tmp_path: Path) -> None:
+@pytest.mark.parametrize("normalise", ["softmax", "hard"])
+def test_a_run_learns_from_rewards(tmp_path: Path, normalise: str) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 64)
-    config = configure(data, model=SMALL, updates=60, reward=0.5, evaluate_every=20, batch_tokens=256)
+    decoder = {**SMALL["decoder"], "reader": {"kind": "before", "score": "additive", "normalise": normalise}}
+    config = configure(
+        data, model={**SMALL, "decoder": decoder}, updates=60, reward=0.5, evaluate_every=20, batch_tokens=256
+    )
     fit = start(config, tmp_path / "run").fit
     list(fit.run())
     losses = [row["valid_loss"] for row in fit.folder.read_metrics()]

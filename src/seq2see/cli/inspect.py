@@ -45,7 +45,8 @@ def inspect(
       seq2see inspect runs/vit2021 --positions -o positions.png
     """
     if (source is None) != positions:
-        raise Seq2SeeError("give an input to look at, or --positions to look at the positions; got both or neither.")
+        got = "neither" if source is None else "both"
+        raise Seq2SeeError(f"give an input to look at, or --positions to look at the positions; got {got}.")
     if source is None:
         draw_positions(run, out, trust=trust)
         return
@@ -85,7 +86,8 @@ def inspect(
 def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
     """A figure of what the run knows of places, whatever it reads."""
     if out is None or out.suffix not in (".png", ".svg"):
-        raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {out}.")
+        got = "no -o" if out is None else out
+        raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {got}.")
     import seq2see
     from seq2see.inspect.positions import save_positions
 

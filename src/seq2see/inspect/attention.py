@@ -111,7 +111,7 @@ class AttentionTrace:
 
     def plot(self) -> "Figure":
         """A matplotlib figure of the alignment, over the picture if there is one; save it with `.savefig(...)`."""
-        if self.picture is not None:
+        if self.picture is not None and (self.maps or self.regions):
             from seq2see.inspect.overlay import draw_overlays
 
             return draw_overlays(self)

@@ -36,7 +36,7 @@ def explain_picture(task: Classification, model: Classifier, output: Output) -> 
         model.pool(memory)
     maps = look_through(trace, memory.mask.shape[1], cast(Pool, model.pool)) if memory.grid else []
     if memory.grid is None or not maps:
-        raise AttentionError("this model has no attention to show: its pool weighs all of the picture alike.")
+        raise AttentionError("this model has no attention to show: its pool does not weigh the cells of the picture.")
     label = Token(output.text, 0, len(output.text), output.score)
     return AttentionTrace(
         output.source,

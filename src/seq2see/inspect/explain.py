@@ -13,6 +13,7 @@ from seq2see.core.memory import Memory
 from seq2see.core.token import Token
 from seq2see.core.trace import Trace, tracing
 from seq2see.data.documents import DocumentCutter
+from seq2see.data.sentences import show_sentences
 from seq2see.data.tokenise import START, Tokenizer
 from seq2see.inspect.attention import AttentionMap, AttentionTrace, Grid, Picture, Side
 from seq2see.models.seq2seq import Seq2Seq
@@ -20,6 +21,7 @@ from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
 
 ROW = "row\N{NARROW NO-BREAK SPACE}{}"  # a plain space would be drawn as a mark
+CELL = "row\N{NARROW NO-BREAK SPACE}{},\N{NARROW NO-BREAK SPACE}column\N{NARROW NO-BREAK SPACE}{}"
 USED = 0.1  # of an even share of the attention; a row of a machine's memory that never got it is left out
 
 
@@ -58,7 +60,7 @@ def show_bare(task: Any, output: Output) -> AttentionTrace:
     """An output without maps, as of a model without attention: its tokens, and the picture if it was made for one."""
     cutter, source = task.source, output.source
     tokens = cutter.encode(source).tokens if isinstance(cutter, Tokenizer) else ()
-    trace = AttentionTrace(source, output.text, tokens, output.tokens, ())
+    trace = AttentionTrace(show_sentences(source), output.text, tokens, output.tokens, ())
     if "picture_size" not in cutter.sizes:
         return trace
     return replace(trace, picture=show_pixels(cutter.prepare([source]).gather([0])[0]))
@@ -83,7 +85,7 @@ def name_positions(task: Transduction, source: str, grid: Grid | None) -> tuple[
 def name_cells(grid: Grid) -> tuple[Token, ...]:
     """The cells of a picture in reading order."""
     rows, columns = grid
-    return tuple(Token(f"row {y}, column {x}", 0, 0) for y in range(1, rows + 1) for x in range(1, columns + 1))
+    return tuple(Token(CELL.format(y, x), 0, 0) for y in range(1, rows + 1) for x in range(1, columns + 1))
 
 
 def _read_map(trace: Trace, name: str, memory: Memory) -> AttentionMap:

@@ -29,8 +29,14 @@ Weights = Float32[np.ndarray, "_ _"]
 def draw_overlays(
     trace: AttentionTrace, *, name: str | None = None, heads: bool = False, cells: bool = False
 ) -> Figure:
-    """The picture, and then once for each word with its weights; `cells` shows the grid as it is, not smoothed."""
-    frames = list_frames(trace, name=name, heads=heads)
+    """The picture, and then once for each word with its weights; `cells` shows the grid as it is, not smoothed.
+
+    If it was measured what the output loses without each region, that comes last.
+    """
+    frames = list_frames(trace, name=name, heads=heads) if trace.maps else []
+    if trace.regions is not None:
+        falls = np.array([max(each.fall, 0.0) for each in trace.falls], dtype=np.float32)
+        frames.append(("what it needs\n(left out in turn)", falls.reshape(trace.regions)))
     columns = min(COLUMNS, len(frames) + 1)
     rows = math.ceil((len(frames) + 1) / columns)
     figure = Figure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
@@ -109,12 +115,15 @@ def _title(token: Token, of: str) -> str:
 
 def _caption(picture: Picture, title: str) -> Image.Image:
     """A frame with its word below."""
-    frame = Image.new("RGB", (SIDE, SIDE + 34), "white")
+    lines = 1 + title.count("\n")
+    below = 12 + 22 * lines
+    frame = Image.new("RGB", (SIDE, SIDE + below), "white")
     frame.paste(Image.fromarray(picture).resize((SIDE, SIDE), Image.Resampling.BICUBIC), (0, 0))
     from matplotlib.font_manager import FontProperties, findfont
     from PIL import ImageFont
 
     families = choose_fonts(title, base="DejaVu Sans").families
-    font = ImageFont.truetype(findfont(FontProperties(family=list(families))), 18)
-    ImageDraw.Draw(frame).text((SIDE // 2, SIDE + 17), title, fill="black", font=font, anchor="mm")
+    font = ImageFont.truetype(findfont(FontProperties(family=list(families))), 18 if lines == 1 else 14)
+    place = (SIDE // 2, SIDE + below // 2)
+    ImageDraw.Draw(frame).text(place, title, fill="black", font=font, anchor="mm", align="center")
     return frame

@@ -61,7 +61,9 @@ def save_picture(
     path = Path(path)
     if isinstance(trace, DocumentTrace):
         return save_figure(draw_document(trace), path)
-    if trace.picture is None or explain_nothing(trace):
+    if path.suffix.lower() == ".gif" and trace.picture is not None and not trace.maps:
+        raise Seq2SeeError("this model has no attention to go through word by word; choose a .png, .svg or .html name.")
+    if trace.picture is None or (explain_nothing(trace) and not trace.regions):
         return save_figure(draw_heatmap(trace, name=name, heads=heads), path)
     if path.suffix.lower() == ".gif":
         return save_animation(trace, path, name=name, cells=cells)

@@ -31,7 +31,11 @@ def _read_places(encoder: Any) -> Float[Tensor, "... d"]:
     if places is None:
         found = [module for module in encoder.modules() if isinstance(module, Position)]
         if not found:
-            raise AttentionError("the encoder of this model has no positions to compare.")
+            kind = type(encoder).__name__
+            raise AttentionError(
+                f"the encoder of this run ({kind}) has no positions to compare; take one with a transformer, conv or "
+                "patches encoder, or a cnn with a position."
+            )
         places = found[0](0, min(PLACES, len(getattr(found[0], "weight", range(PLACES)))))
     return places
 

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from seq2see.core.token import Token
 from seq2see.core.word import Span, choose_unit, find_words
+from seq2see.data.documents import DocumentCutter
 from seq2see.inspect.attention import AttentionTrace, Fall, Grid
 from seq2see.inspect.document import DocumentTrace, measure_falls
 from seq2see.inspect.faithfulness import leave_one_out, list_cells
@@ -35,21 +36,23 @@ def measure_worth(
 def _measure(task: Any, model: Any, trace: AttentionTrace, output: Output) -> AttentionTrace:
     paid = trace.weights.mean(axis=0) if any(each.aligns for each in trace.maps) else None
     if trace.picture is None and trace.grid is None:
-        words = list_words(trace)
-        falls = leave_one_out(task, model, trace.source, output, words)
-        return _compare(trace, words, falls, None if paid is None else _join(trace, words, paid))
+        parts = list_parts(task, output.source)
+        falls = leave_one_out(task, model, output.source, output, parts)
+        return _compare(trace, parts, falls, None if paid is None else _join(trace, parts, paid))
     regions = choose_regions(trace.grid)
     boxes = list_cells(regions)
-    falls = leave_one_out(task, model, trace.source, output, boxes)
+    falls = leave_one_out(task, model, output.source, output, boxes)
     cells = None if paid is None or trace.grid is None else paid.reshape(_split(trace.grid, regions))
     places = [(number, number + 1) for number in range(len(boxes))]
     shares = None if cells is None else cells.sum(axis=(1, 3)).ravel().tolist()
     return replace(_compare(trace, places, falls, shares), regions=regions)
 
 
-def list_words(trace: AttentionTrace) -> list[Span]:
-    """What is left out of a text, one at a time."""
-    return find_words(trace.source, choose_unit([trace.source]))
+def list_parts(task: Any, source: str) -> list[Span]:
+    """What is left out, one at a time: the words of a text, the sentences of a document."""
+    if isinstance(task.source, DocumentCutter):
+        return [sentence.span for sentence in task.source.encode(source)]
+    return find_words(source, choose_unit([source]))
 
 
 def choose_regions(grid: Grid | None) -> Grid:

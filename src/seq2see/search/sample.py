@@ -64,4 +64,5 @@ def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> I
     sums = probabilities.cumsum(dim=1)
     total = sums[:, -1]
     below = torch.minimum(chances * total, total.nextafter(torch.zeros_like(total)))  # so that something passes
-    return torch.searchsorted(sums, below.unsqueeze(1), right=True).squeeze(1)
+    places = torch.searchsorted(sums, below.unsqueeze(1), right=True).squeeze(1)
+    return places.clamp(max=probabilities.shape[1] - 1)  # nothing passes what is not a number

@@ -14,7 +14,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.explain import explain, show_bare
 from seq2see.inspect.replay import give_output, replay
-from seq2see.inspect.worth import list_words, measure_worth
+from seq2see.inspect.worth import list_parts, measure_worth
 from seq2see.run import Decoding, Prediction, Run
 from seq2see.search.watch import History
 from seq2see.serve.batcher import Job, predict
@@ -137,14 +137,13 @@ def _give_target(run: Run, source: str, target: str, check: Check) -> Output:
         raise RefusalError("this run chooses labels; leave out target.", status=409)
     ids = run.task.target.encode(target).ids
     check([ids])
-    return Output(run.task.target.decode(ids), 0.0, (), tuple(ids), source)
+    return Output(run.task.target.decode(ids), 0.0, run.task.target.tokens(ids), tuple(ids), source)
 
 
 def _leave_out(run: Run, trace: AttentionTrace | DocumentTrace, found: Output) -> AttentionTrace | DocumentTrace:
     """The trace with what becomes of the output without each part of its source; too many of them are refused."""
-    if isinstance(trace, AttentionTrace) and trace.picture is None:
-        words = len(list_words(trace))
-        reads = words * (len(trace.source_tokens) or words)
+    if isinstance(run.task.source, Tokenizer) and isinstance(trace, AttentionTrace):
+        reads = len(list_parts(run.task, found.source)) * len(trace.source_tokens)
         if reads > MOST_READ:
             sentence = f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source."
             raise RefusalError(sentence, status=409)

@@ -95,9 +95,9 @@ class Options(Shape):
         for name, most in (("beam", bounds.beam), ("n_best", bounds.beam), ("max_length", bounds.length)):
             value = getattr(self, name)
             if value is not None and value > most:
-                raise RefusalError(f"{name} must be at most {most} here; got {value}.")
+                raise RefusalError(f"{name} must be at most {most} here; got {value:.6g}.")
         if self.min_length is not None and self.min_length >= bounds.length:
-            raise RefusalError(f"min_length must be below {bounds.length} here; got {self.min_length}.")
+            raise RefusalError(f"min_length must be below {bounds.length} here; got {self.min_length:.6g}.")
 
     def _given(self, *names: str) -> dict[str, Any]:
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seq2see.core.choice import choosing
 from seq2see.core.memory import Memory
 from seq2see.core.tree import expand
 from seq2see.data.batch import Batch
@@ -35,7 +36,8 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch) -> Float[Tensor,
     better = (earned - (earned.sum(dim=1, keepdim=True) - earned) / (SAMPLES - 1)).flatten()
     inputs = torch.cat([torch.full_like(samples[:, :1], START), samples[:, :-1]], dim=1)
     mask = _until_end(samples)
-    features = decoder.features(inputs.masked_fill(~mask, PAD), _repeat(memory))
+    with choosing():  # what hard attention chooses on the way is rewarded beside the likelihood, not here
+        features = decoder.features(inputs.masked_fill(~mask, PAD), _repeat(memory))
     weights = (better / SAMPLES).unsqueeze(1).expand(mask.shape)[mask]
     output: Any = decoder.output
     total, _ = output_cross_entropy(features[mask], output.weight, output.bias, samples[mask], weights=weights)

@@ -160,7 +160,9 @@ class Transduction:
         if not rows:
             return []
         lengths = self.source.prepare([texts[row] for row in rows]).lengths
-        batches = group_by_length(lengths, budget=max(PREDICT_TOKENS * min(search.width, 2) // search.width, 1))
+        # a beam has more to do between two steps, so it takes more hypotheses at once; a picture counts as one position
+        together = PREDICT_TOKENS * (min(search.width, 2) if isinstance(self.source, Tokenizer) else 1)
+        batches = group_by_length(lengths, budget=max(together // search.width, 1))
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:

@@ -14,7 +14,7 @@ function showGrid(view) {
 }
 
 function showsFalls(view) {
-  return view.kind === "grid" && view.columns.side === "source" && view.trace.falls?.length > 0;
+  return view.kind === "grid" && view.columns.side === "source" && view.trace.falls?.length > 0 && !view.trace.regions;
 }
 
 // Below each word of the source, what becomes of the output without it.

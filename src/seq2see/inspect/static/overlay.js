@@ -10,13 +10,20 @@ function findOverlays(trace) {
   return trace.maps.filter((map) => aligns(map) && map.weights[0][0].length === trace.grid[0] * trace.grid[1]);
 }
 
+// The overlay chooses maps and heads for the other views, too.
 function showPicture(view) {
-  return [drawOverlay(view.trace)];
+  const { trace, options } = view;
+  const maps = findOverlays(trace);
+  const chosen = maps.indexOf(trace.maps[view.map]);
+  const told = ({ map, head }) => {
+    Object.assign(view, { map: trace.maps.indexOf(maps[map]), head });
+    options.onState?.({ kind: "picture", name: maps[map].name, head, words: view.words, stretch: view.stretch });
+  };
+  return [drawOverlay(trace, maps, { map: chosen < 0 ? maps.length - 1 : chosen, head: chosen < 0 ? -1 : view.head, told })];
 }
 
-function drawOverlay(trace) {
-  const maps = findOverlays(trace);
-  const view = { trace, maps, map: maps.length - 1, head: -1, word: 0, cell: -1, smooth: true, whole: false };
+function drawOverlay(trace, maps, { map, head, told }) {
+  const view = { trace, maps, map, head, told, word: 0, cell: -1, smooth: true, whole: false };
   const size = Math.max(320, ...[0, 1].map((axis) => trace.grid[axis] * 24));
   view.canvas = make("canvas", { width: size, height: size, tabindex: 0, role: "img" });
   view.image = new Image();
@@ -44,11 +51,20 @@ function drawRegions({ regions, falls, agreement }) {
 
 // What there is to see of a model without attention: its picture, and what becomes of the output without each part.
 function drawBare(trace) {
-  const picture = trace.picture && make("img", { src: trace.picture, alt: "", class: "bare" });
-  if (trace.regions || !trace.falls?.length) return [picture, drawRegions(trace)].filter(Boolean);
+  return [trace.picture && make("img", { src: trace.picture, alt: "", class: "bare" }), ...drawWorth(trace)].filter(Boolean);
+}
+
+// The same for a model whose maps do not look at the parts that were left out.
+function hidesFalls(trace) {
+  const seen = trace.maps.some((map) => readSide(map, "keys") === "source");
+  return trace.falls?.length > 0 && (trace.regions ? findOverlays(trace).length === 0 : !seen);
+}
+
+function drawWorth(trace) {
+  if (trace.regions || !trace.falls?.length) return [drawRegions(trace)].filter(Boolean);
   const words = trace.falls.map(({ start, end }) => make("th", { scope: "col" }, make("bdi", { dir: "auto" }, showText([...trace.source].slice(start, end).join("")))));
   return [make("div", { class: "scroller" }, make("table", { class: "regions" },
-    make("caption", {}, "Without it: how the log-probability of the output (of a label, its probability) changes when a word is left out"),
+    make("caption", {}, "Without it: how the log-probability of the output (of a label, its probability) changes when it is left out"),
     make("tr", {}, ...words), make("tr", {}, ...drawFallCells(trace.falls))))];
 }
 
@@ -73,15 +89,15 @@ function drawOverlayControls(view) {
   const heads = make("span", { class: "heads" });
   const fillOverlayHeads = () => {
     const count = view.maps[view.map].weights.length;
-    view.head = -1;
     heads.replaceChildren(count === 1 ? "" : makeSelect("Heads",
       [nameMean(count), ...view.maps[view.map].weights.map((_, index) => `head ${index + 1}`)],
-      (index) => { view.head = index - 1; showOverlay(view); }));
+      (index) => { view.head = index - 1; view.told(view); showOverlay(view); }, view.head + 1));
   };
   fillOverlayHeads();
   const names = view.maps.map((map) => map.name);
   const map = names.length === 1 ? make("span", { class: "choice" }, names[0]) : makeSelect("Map", names, (index) => {
-    view.map = index;
+    Object.assign(view, { map: index, head: -1 });
+    view.told(view);
     fillOverlayHeads();
     showOverlay(view);
   });

@@ -11,7 +11,7 @@ function drawTrace(trace, options = {}) {
   const note = why && make("p", { class: "quiet" }, why);
   const labels = trace.probabilities ? drawLabels(trace) : null;
   const root = make("section", { class: "trace" }, view.texts, labels, note, ...(why ? drawBare(trace) : []), view.tabs, view.controls, view.remark,
-    make("div", {}, view.exhibit, view.readout));
+    make("div", {}, view.exhibit, view.readout), ...(!why && hidesFalls(trace) ? drawWorth(trace) : []));
   if (why) view.texts.replaceChildren(...drawPlainTexts(view));
   if (!why || trace.history) {
     fillTabs(view);
