@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from seq2see.cli.inputs import warn_of_length
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import AttentionError, Seq2SeeError
 
 
 def inspect(
@@ -65,7 +65,10 @@ def inspect(
     text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
     warn_of_length(loaded, [text])
     prediction = loaded.predict(text, beam=beam)
-    trace = prediction.faithfulness if leave_out else prediction.attention
+    try:
+        trace = prediction.faithfulness if leave_out else prediction.attention
+    except AttentionError as error:
+        raise Seq2SeeError(f"{str(error).rstrip('.')}; --leave-one-out shows what its output needs.") from None
     if out is None:
         from rich.console import Console
 
