@@ -1,7 +1,5 @@
 """Explaining a label: what the pool looked at, in a text, a document or a picture."""
 
-from typing import cast
-
 import torch
 
 from seq2see.core.errors import AttentionError
@@ -12,7 +10,6 @@ from seq2see.inspect.document import DocumentTrace, explain_document
 from seq2see.inspect.explain import name_cells, show_pixels
 from seq2see.inspect.rollout import look_through
 from seq2see.models.classifier import Classifier
-from seq2see.nn.pool import Pool
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.task import Output
 
@@ -34,7 +31,7 @@ def explain_picture(task: Classification, model: Classifier, output: Output) -> 
     with tracing(model) as trace:
         memory = model.encoder(*given)
         model.pool(memory)
-    maps = look_through(trace, memory.mask.shape[1], cast(Pool, model.pool)) if memory.grid else []
+    maps = look_through(trace, memory.mask.shape[1], model.pool) if memory.grid else []
     if memory.grid is None or not maps:
         raise AttentionError("this model has no attention to show: its pool does not weigh the cells of the picture.")
     label = Token(output.text, 0, len(output.text), output.score)

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from seq2see.core.errors import AttentionError
 from seq2see.inspect.picture import MUTED, save_figure
-from seq2see.nn.position import Position
 
 PLACES = 64  # of a text
 Alike = Float32[np.ndarray, "y x v u"] | Float32[np.ndarray, "t s"]
@@ -29,14 +28,14 @@ def compare_positions(model: Any) -> Alike:
 def _read_places(encoder: Any) -> Float[Tensor, "... d"]:
     places = encoder.places() if hasattr(encoder, "places") else None
     if places is None:
-        found = [module for module in encoder.modules() if isinstance(module, Position)]
-        if not found:
+        position = getattr(encoder, "position", None)
+        if position is None:
             kind = type(encoder).__name__
             raise AttentionError(
                 f"the encoder of this run ({kind}) has no positions to compare; take one with a transformer, conv or "
                 "patches encoder, or a cnn with a position."
             )
-        places = found[0](0, min(PLACES, len(getattr(found[0], "weight", range(PLACES)))))
+        places = position(0, min(PLACES, len(getattr(position, "weight", range(PLACES)))))
     return places
 
 

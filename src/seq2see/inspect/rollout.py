@@ -1,6 +1,7 @@
 """Through all layers of a picture's encoder: what its patches were worth to what is read in the end."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -8,14 +9,13 @@ from jaxtyping import Float, Float32
 from seq2see.core.trace import Trace
 from seq2see.inspect.attention import AttentionMap
 from seq2see.inspect.document import SENTENCES
-from seq2see.nn.pool import Mean, Pool, Summary
 
 ROLLOUT = "rollout"  # the name of a map that no Attend made
 
 Square = Float32[np.ndarray, "h n n"]
 
 
-def look_through(trace: Trace, cells: int, pool: Pool) -> list[AttentionMap]:
+def look_through(trace: Trace, cells: int, pool: Any) -> list[AttentionMap]:
     """The maps behind a label, over the cells of a picture; the last of them says most.
 
     Of a class token: its look at the patches in each layer, head by head. Else: each patch's look at the others. Then
@@ -24,9 +24,10 @@ def look_through(trace: Trace, cells: int, pool: Pool) -> list[AttentionMap]:
     seen = {name: np.asarray(trace.weights(name)[0].float().numpy()) for name in trace.names}
     layers = {name: weights for name, weights in seen.items() if _is_own(weights, cells)}
     pooled = seen[SENTENCES][0, 0] if SENTENCES in seen else None
-    maps = [_show_layer(name, weights, cells, pool) for name, weights in layers.items()]
+    reads = getattr(pool, "reads", "parts")
+    maps = [_show_layer(name, weights, cells, reads) for name, weights in layers.items()]
     width = max((weights.shape[1] for weights in layers.values()), default=cells)
-    start = _start(width - cells, cells, pool, pooled)
+    start = _start(width - cells, cells, reads, pooled)
     if layers and start is not None:
         rolled = roll_out([weights.mean(axis=0) for weights in layers.values()], start)[-cells:]
         maps.append(AttentionMap(ROLLOUT, rolled.astype(np.float32).reshape(1, 1, cells)))
@@ -41,20 +42,20 @@ def roll_out(layers: Sequence[Float[np.ndarray, "n n"]], start: Float[np.ndarray
 
 
 def _start(
-    tokens: int, cells: int, pool: Pool, pooled: Float32[np.ndarray, " c"] | None
+    tokens: int, cells: int, reads: str, pooled: Float32[np.ndarray, " c"] | None
 ) -> Float[np.ndarray, " n"] | None:
     """What the label is read from: the class token, the patches that the pool weighs, or all patches alike."""
     if pooled is not None:
         return np.concatenate([np.zeros(tokens), pooled])
-    if isinstance(pool, Summary) and tokens:
+    if reads == "summary" and tokens:
         return np.eye(tokens + cells)[0]
     even = np.concatenate([np.zeros(tokens), np.full(cells, 1 / cells)])
-    return even if isinstance(pool, Mean | Summary) else None
+    return even if reads in ("alike", "summary") else None
 
 
-def _show_layer(name: str, weights: Square, cells: int, pool: Pool) -> AttentionMap:
+def _show_layer(name: str, weights: Square, cells: int, reads: str) -> AttentionMap:
     """A class token's look at the patches, if the label is read from it; else that of the patches at each other."""
-    if weights.shape[1] > cells and isinstance(pool, Summary):
+    if weights.shape[1] > cells and reads == "summary":
         return AttentionMap(name, weights[:, :1, -cells:])
     return AttentionMap(name, weights[:, -cells:, -cells:], queries="source")
 

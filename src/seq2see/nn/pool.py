@@ -1,6 +1,7 @@
 """Pools: a whole memory read into one vector for each source."""
 
 import math
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Float
@@ -20,6 +21,8 @@ class Pool(nn.Module):
     A source without any position gives zeros.
     """
 
+    reads: ClassVar[Literal["weighed", "alike", "summary", "parts"]] = "parts"  # what it makes of all positions
+
     def __init__(self, *, size: int) -> None:
         super().__init__()
         self.size = size
@@ -35,6 +38,8 @@ class Attention(Pool):
     One learned query reads the memory; what W makes of it is part of b.
     """
 
+    reads = "weighed"
+
     def __init__(self, *, size: int, score: Part = ADDITIVE, normalise: Part = SOFTMAX) -> None:
         super().__init__(size=size)
         self.query = nn.Parameter(torch.randn(size) / math.sqrt(size))
@@ -49,6 +54,8 @@ class Attention(Pool):
 
 class Mean(Pool):
     """The mean of all positions."""
+
+    reads = "alike"
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
         real = memory.mask.unsqueeze(2)
@@ -66,6 +73,8 @@ class Max(Pool):
 
 class Summary(Pool):
     """The encoder's own summary: the final state of a recurrent one, the class token of one that has it."""
+
+    reads = "summary"
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
         if memory.summary is None:
