@@ -26,16 +26,17 @@ def compare_positions(model: Any) -> Alike:
 
 
 def _read_places(encoder: Any) -> Float[Tensor, "... d"]:
-    places = encoder.places() if hasattr(encoder, "places") else None
-    if places is None:
+    """What an encoder adds to say where something stands: of a picture its `places`, of a text its first ones."""
+    if hasattr(encoder, "places"):
+        places = encoder.places()
+    else:
         position = getattr(encoder, "position", None)
-        if position is None:
-            kind = type(encoder).__name__
-            raise AttentionError(
-                f"the encoder of this run ({kind}) has no positions to compare; take one with a transformer, conv or "
-                "patches encoder, or a cnn with a position."
-            )
-        places = position(0, min(PLACES, len(getattr(position, "weight", range(PLACES)))))
+        places = None if position is None else position.first(PLACES)
+    if places is None:
+        raise AttentionError(
+            f"the encoder of this run ({type(encoder).__name__}) has no positions to compare; take one with a "
+            "transformer, conv or patches encoder, or a cnn with a position."
+        )
     return places
 
 

@@ -26,11 +26,9 @@ def measure_worth(
 
     Beside it stands the share of attention that it got over the whole output, in the last map to the source, if any.
     """
-    return (
-        measure_falls(task, model, trace, output)
-        if isinstance(trace, DocumentTrace)
-        else _measure(task, model, trace, output)
-    )
+    if isinstance(trace, DocumentTrace):
+        return measure_falls(task, model, trace, output)
+    return _measure(task, model, trace, output)
 
 
 def _measure(task: Any, model: Any, trace: AttentionTrace, output: Output) -> AttentionTrace:

@@ -18,6 +18,10 @@ class Position(nn.Module):
         """The vectors of `length` places."""
         raise NotImplementedError
 
+    def first(self, most: int) -> Float[Tensor, "t d"]:
+        """The vectors of the first places, as many as there are of those asked for."""
+        return self(0, most)
+
     def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
         """The vectors of any places, for outputs: their length is nobody's input, so no place is too far."""
         return F.embedding(places, self(0, int(places.max()) + 1))
@@ -60,6 +64,9 @@ class Learned(Position):
                 "shorten it, use sinusoidal positions, or train with a larger max_positions."
             )
         return self.weight[start : start + length]
+
+    def first(self, most: int) -> Float[Tensor, "t d"]:
+        return self.weight[:most]
 
     def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
         # the last vector stands for all places after it: an output that runs on must not stop a whole prediction

@@ -6,18 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from seq2see.core.choice import choosing
 from seq2see.core.memory import Memory
 from seq2see.core.tree import expand
 from seq2see.data.batch import Batch
-from seq2see.data.sequences import PAD
+from seq2see.data.sequences import PAD, pad
 from seq2see.data.tokenise import END, START, UNKNOWN
 from seq2see.models.seq2seq import Decoder
 from seq2see.nn.loss import output_cross_entropy
+from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
+from seq2see.search.walk import walk
 
 SAMPLES = 4  # outputs that are drawn for each source; each is judged by what the others earn
 ORDER = 4  # tokens of the longest n-grams that are compared
@@ -30,39 +32,35 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch) -> Float[Tensor,
 
     Its gradient is that of - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples.
     """
-    samples = draw_samples(decoder, memory, longest=batch.targets.shape[1] + ROOM)
-    rows = zip(samples.tolist(), batch.targets.repeat_interleave(SAMPLES, dim=0).tolist(), strict=True)
-    earned = torch.tensor([measure_gleu(_cut(sample), _cut(target)) for sample, target in rows]).view(-1, SAMPLES)
-    better = (earned - (earned.sum(dim=1, keepdim=True) - earned) / (SAMPLES - 1)).flatten()
+    written = draw_samples(decoder, memory, longest=batch.targets.shape[1] + ROOM)
+    pairs = zip(written, batch.targets.repeat_interleave(SAMPLES, dim=0).tolist(), strict=True)
+    earned = torch.tensor([measure_gleu(_strip(sample), _strip(target)) for sample, target in pairs])
+    others = (earned.view(-1, SAMPLES).sum(dim=1).repeat_interleave(SAMPLES) - earned) / (SAMPLES - 1)
+    samples, mask = pad(written)
     inputs = torch.cat([torch.full_like(samples[:, :1], START), samples[:, :-1]], dim=1)
-    mask = _until_end(samples)
     with choosing():  # what hard attention chooses on the way is rewarded beside the likelihood, not here
         features = decoder.features(inputs.masked_fill(~mask, PAD), _repeat(memory))
-    weights = (better / SAMPLES).unsqueeze(1).expand(mask.shape)[mask]
+    weights = ((earned - others) / SAMPLES).unsqueeze(1).expand(mask.shape)[mask]
     output: Any = decoder.output
     total, _ = output_cross_entropy(features[mask], output.weight, output.bias, samples[mask], weights=weights)
     return total
 
 
 @torch.no_grad()
-def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> Int[Tensor, "n t"]:
-    """Some outputs for each source, neighbours together, drawn token by token; behind an end mark stands anything."""
+def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> list[tuple[int, ...]]:
+    """Some outputs for each source, neighbours together, the end mark last if it was reached."""
     module: Any = decoder
     training = module.training
     module.eval()
     fixed, state = decoder.begin(memory)
-    state = expand(state, SAMPLES)
-    tokens = torch.full((len(memory.states) * SAMPLES,), START)
-    written: list[Tensor] = []
-    done = torch.zeros_like(tokens, dtype=torch.bool)
-    while len(written) < longest and not done.all():
-        logits, state = decoder.step(tokens, state, fixed)
-        logits[:, NEVER] = -torch.inf
-        tokens = draw(logits.softmax(dim=1), torch.rand(len(logits)))  # torch.multinomial takes twenty times as long
-        written.append(tokens)
-        done |= tokens == END
-    nn.Module.train(module, training)
-    return torch.stack(written, dim=1)
+    limits = Limits(START, END, torch.full((len(memory.states) * SAMPLES,), longest), banned=NEVER)
+
+    def choose(logprobs: Float[Tensor, "n v"], _: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
+        return draw(logprobs.exp(), torch.rand(len(logprobs)))  # torch.multinomial takes twenty times as long
+
+    found = walk(decoder.step, expand(state, SAMPLES), expand(fixed, SAMPLES), limits, choose=choose)
+    module.train(training)
+    return [hypothesis.tokens for hypothesis in found]
 
 
 def measure_gleu(output: Sequence[int], target: Sequence[int]) -> float:
@@ -76,15 +74,9 @@ def _count(tokens: Sequence[int]) -> Counter[tuple[int, ...]]:
     return Counter(tuple(tokens[place : place + n]) for n in sizes for place in range(len(tokens) - n + 1))
 
 
-def _cut(tokens: list[int]) -> list[int]:
-    """What stands before the end mark."""
-    return tokens[: tokens.index(END)] if END in tokens else tokens
-
-
-def _until_end(samples: Int[Tensor, "n t"]) -> Bool[Tensor, "n t"]:
-    """The tokens up to the end mark, with it."""
-    ended = (samples == END).cumsum(dim=1)
-    return (ended == 0) | ((ended == 1) & (samples == END))
+def _strip(tokens: Sequence[int]) -> list[int]:
+    """Without marks."""
+    return [token for token in tokens if token not in (PAD, END)]
 
 
 def _repeat(memory: Memory) -> Memory:
