@@ -14,9 +14,12 @@ from torch import Tensor
 from seq2see.core.errors import DataError, TokenError
 from seq2see.core.registry import part
 from seq2see.data import image as module
+from seq2see.data.batch import collate
 from seq2see.data.gallery import find_unreadable
 from seq2see.data.image import open_picture, read_picture
 from seq2see.data.pictures import Pictures
+from seq2see.data.sequences import pack
+from seq2see.data.store import Store
 
 RED, BLUE, WHITE = (255, 0, 0), (0, 0, 255), (255, 255, 255)
 
@@ -166,6 +169,14 @@ def test_pixels_are_gathered_by_row(files: list[str]) -> None:
     assert torch.equal(pixels[0], pixels[1])
     assert not torch.equal(pixels[0], pixels[2])
     assert (mask.shape, bool(mask.all()), sources.lengths.tolist()) == ((3, 1), True, [1, 1, 1])
+
+
+def test_a_picture_has_all_its_captions_as_references(files: list[str]) -> None:
+    sources = Pictures(size=8).prepare([files[1], files[0], files[1]])
+    store = Store(sources, pack([[5, 1], [6, 1], [7, 8, 1]]), "")
+    batch = collate(store, np.array([2, 1]), referring=True)
+    assert batch.references == [[[5, 1], [7, 8, 1]], [[6, 1]]]
+    assert collate(store, np.array([2, 1])).references == ()
 
 
 def test_mirrors_follow_from_seed_epoch_and_row(files: list[str]) -> None:

@@ -1,5 +1,6 @@
 """Rewards: what an output is worth, what is drawn, and that learning from it makes good outputs likelier."""
 
+from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,12 @@ from torch import nn
 
 from seq2see.core.memory import Memory
 from seq2see.data.batch import Batch, collate
+from seq2see.data.sequences import pack
+from seq2see.data.store import Store
 from seq2see.data.tokenise import END
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.sample import draw
-from seq2see.tasks.reward import SAMPLES, draw_samples, measure_gleu, reward_loss
+from seq2see.tasks.reward import SAMPLES, build_measure, draw_samples, measure_best, measure_gleu, reward_loss
 
 TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
 MODELS = {"rnn": SMALL, "transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER}}
@@ -25,6 +28,28 @@ def test_gleu_by_hand() -> None:
     assert measure_gleu([1, 2], [1, 2, 4]) == 3 / 6
     assert measure_gleu([5, 5, 5, 5, 5], [5, 5, 5, 5, 5]) == 1
     assert measure_gleu([], [1]) == measure_gleu([2], [1]) == 0
+
+
+def test_the_target_most_like_an_output_is_what_counts() -> None:
+    assert measure_best([5, 6, 7, END], [[9, END], [5, 6, 8, END]]) == 3 / 6
+
+
+def test_rare_words_are_worth_more() -> None:
+    """By hand: of three sources with the targets "1 2", "1 3" and "1 4", token 1 is everywhere and worth nothing."""
+    store = Store(pack([[7], [8], [9]]), pack([[1, 2], [1, 3], [1, 4]]), "")
+    measure = build_measure("cider", store)
+    # one token: (0, log 3) beside itself, one pair: (log 3) beside itself, no triples and quadruples
+    assert measure([1, 2], [[1, 2]]) == pytest.approx(10 * 2 / 4)
+    assert measure([1, 3], [[1, 2]]) == measure([1], [[1, 2]]) == 0
+    # the second reference is one token longer, so exp(-1 / 72); half of its length in rare tokens and pairs
+    longer = exp(-1 / 72) * (1 / sqrt(2) + 1 / sqrt(2))
+    assert measure([1, 2], [[1, 2], [1, 2, 3]]) == pytest.approx(10 / 4 * (2 + longer) / 2)
+
+
+def test_rewards_begin_after_the_likelihood(tmp_path: Path) -> None:
+    fit = make(tmp_path, "rnn", reward={"after": 1})
+    assert [fit.learner.rewards(update) for update in (1, 2)] == [False, True]
+    list(fit.run())
 
 
 def test_weighted_rows_by_hand() -> None:
@@ -89,23 +114,24 @@ def test_the_gradient_is_that_of_the_expected_reward() -> None:
     coin, sources = Coin(), 3000
     memory = Memory(torch.zeros(sources, 1, 1), torch.ones(sources, 1, dtype=torch.bool))
     targets = torch.tensor([[4, END]]).expand(sources, -1)
-    batch = Batch(memory.states, memory.mask, targets, targets, torch.ones_like(targets, dtype=torch.bool))
+    whole = torch.ones_like(targets, dtype=torch.bool)
+    batch = Batch(memory.states, memory.mask, targets, targets, whole, [[[4, END]]] * sources)
     torch.manual_seed(1)
     decoder: Any = coin
-    reward_loss(decoder, memory, batch).backward()
+    reward_loss(decoder, memory, batch, measure_best).backward()
     assert coin.output.weight.grad is not None
     right, wrong = (coin.output.weight.grad[4:, 0] / sources).tolist()
     assert right == pytest.approx(-0.25, abs=0.01)
     assert wrong == pytest.approx(0.25, abs=0.01)
 
 
-@pytest.mark.parametrize("normalise", ["softmax", "hard"])
-def test_a_run_learns_from_rewards(tmp_path: Path, normalise: str) -> None:
+@pytest.mark.parametrize(("normalise", "measure"), [("softmax", "gleu"), ("softmax", "cider"), ("hard", "gleu")])
+def test_a_run_learns_from_rewards(tmp_path: Path, normalise: str, measure: str) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 64)
     decoder = {**SMALL["decoder"], "reader": {"kind": "before", "score": "additive", "normalise": normalise}}
-    config = configure(
-        data, model={**SMALL, "decoder": decoder}, updates=60, reward=0.5, evaluate_every=20, batch_tokens=256
-    )
+    reward = {"share": 0.5, "measure": measure}
+    settings = {"updates": 60, "reward": reward, "evaluate_every": 20, "batch_tokens": 256}
+    config = configure(data, model={**SMALL, "decoder": decoder}, **settings)
     fit = start(config, tmp_path / "run").fit
     list(fit.run())
     losses = [row["valid_loss"] for row in fit.folder.read_metrics()]

@@ -126,6 +126,14 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
         run(start(config, tmp_path / "run"))
 
 
+def test_a_checkpoint_of_another_model_is_refused(data: Path, stopped: Path, tmp_path: Path) -> None:
+    out = Path(shutil.copytree(stopped, tmp_path / "run"))
+    job = start(configure(data), out)
+    job.fit.model.register_buffer("new", torch.zeros(1))  # as another version of the same part might have
+    with pytest.raises(CheckpointError, match="must fit the model of its configuration"):
+        run(job)
+
+
 def test_a_changed_config_is_refused_with_what_changed(data: Path, tmp_path: Path) -> None:
     start(configure(data), tmp_path / "run")
     with pytest.raises(ConfigError, match=r"holds another run \(train.learning_rate: 0.004 -> 0.001\)"):

@@ -139,6 +139,18 @@ class Init(Section):
         return self
 
 
+class Reward(Section):
+    """What outputs that the model draws at random earn beside the targets of their source."""
+
+    measure: Literal["gleu", "cider"] = Field(
+        default="gleu", description="n-grams in common with one target, or rare ones in common with all (captions)"
+    )
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.9, description="how much of the loss it is; the rest is the likelihood of the target"
+    )
+    after: Natural = Field(default=0, description="updates with the likelihood alone before")
+
+
 class Train(Section):
     """How it learns."""
 
@@ -157,10 +169,7 @@ class Train(Section):
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
-    reward: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0,
-        description="share of the loss that is what the model's own outputs earn (GLEU), drawn at random",
-    )
+    reward: Reward | None = Field(default=None, description="learn from what outputs of the model's own earn, too")
     attention_penalty: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
     )

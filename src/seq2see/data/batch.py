@@ -27,6 +27,7 @@ class Batch:
     inputs: Int[Tensor, "b t"]
     targets: Int[Tensor, "b t"]
     target_mask: Bool[Tensor, "b t"]
+    references: Sequence[Sequence[Sequence[int]]] = ()  # all targets of each source, where outputs are compared
 
 
 def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: int) -> list[Rows]:
@@ -48,12 +49,13 @@ def measure_padding(batches: Sequence[Rows], lengths: Rows) -> float:
     return 1 - int(lengths[np.concatenate(batches)].sum()) / computed
 
 
-def collate(store: Store, rows: Rows) -> Batch:
-    """One batch, padded."""
+def collate(store: Store, rows: Rows, *, referring: bool = False) -> Batch:
+    """One batch, padded; `referring` brings all targets that the sources have in the store."""
     source, source_mask = store.source.gather(rows.tolist())
     targets, target_mask = pad([store.target[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full((len(rows), 1), START), targets[:, :-1]], dim=1)
-    return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask)
+    references = [store.references(row) for row in rows.tolist()] if referring else ()
+    return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask, references)
 
 
 def group_by_length(lengths: Rows, *, budget: int) -> list[Rows]:

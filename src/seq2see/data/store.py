@@ -1,7 +1,9 @@
 """Data made ready once: ids in flat arrays, cached by content and read through memory maps."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from seq2see.core.files import cache_folder as cache_folder
 from seq2see.data.keep import keep, name_content
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
-from seq2see.data.sources import Cutter, Sources
+from seq2see.data.sources import Cutter, Sources, identify
 from seq2see.data.tokenise import Tokenizer
 
 
@@ -27,6 +29,22 @@ class Store:
 
     def __len__(self) -> int:
         return len(self.source)
+
+    @cached_property
+    def kin(self) -> Sequence[Sequence[int]]:
+        """The rows of each source: several, where a picture has several captions."""
+        rows: dict[Any, list[int]] = {}
+        for row, source in enumerate(identify(self.source)):
+            rows.setdefault(source, []).append(row)
+        return list(rows.values())
+
+    @cached_property
+    def _family(self) -> dict[int, Sequence[int]]:
+        return {row: rows for rows in self.kin for row in rows}
+
+    def references(self, row: int) -> list[list[int]]:
+        """All targets of the source of a row."""
+        return [self.target[other].tolist() for other in self._family[row]]
 
 
 def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache: Path, encoder: Any = None) -> Store:

@@ -5,25 +5,24 @@ All are out of 100, but CIDEr-D, which is 1000 for a caption that all references
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from math import exp, log, sqrt
+from math import exp
 from unicodedata import normalize
 
 from rapidfuzz.distance import LCSseq
 
 from seq2see import __version__
 from seq2see.core.errors import DataError
+from seq2see.metrics.cider import LONGEST, WIDTH, Cider, Gram, count_grams
 from seq2see.metrics.meteor import METEOR, Meteor
 from seq2see.metrics.text import Metric
 
 Words = tuple[str, ...]
 
-LONGEST = 4  # words of an n-gram
 TINY, SMALL = 1e-15, 1e-9  # what COCO's BLEU adds to counts, so that nothing is divided by zero
-WIDTH = 6.0  # of CIDEr-D's penalty for other lengths
 RECALL = 1.2  # how much more than precision recall weighs in ROUGE-L
 # initials with their points, numbers with theirs, words with hyphens, what English grammar hangs on, or one mark
 WORD = re.compile(
@@ -91,7 +90,7 @@ def _bleu(corpus: Corpus) -> list[Metric]:
         wanted += min((abs(len(each) - len(output)), len(each)) for each in references)[1]
         for order in range(LONGEST):
             grams = count_grams(output, order + 1)
-            most: Counter[Words] = Counter()
+            most: Counter[Gram] = Counter()
             for each in references:
                 most |= count_grams(each, order + 1)
             right[order] += (grams & most).total()
@@ -124,22 +123,9 @@ def _rouge_l(corpus: Corpus) -> Metric:
 
 
 def _cider_d(corpus: Corpus) -> Metric:
-    """Mean similarity of n-grams weighted by how telling they are, clipped, less for captions of other lengths.
-
-    Vedantam et al. 2015, section 4 and its appendix on CIDEr-D: 10 / 4 times the sum over n of
-    exp(-(l_c - l_r)^2 / 2 sigma^2) min(g_c, g_r) g_r / |g_c| |g_r|. The references of this very corpus say how rare an
-    n-gram is, and lengths are counted in pairs of words, both as in COCO's code.
-    """
-    seen = Counter(gram for references in corpus.references for gram in _list_grams(references))
-    rarity = log(len(corpus.references))
-    total = 0.0
-    for output, references in zip(corpus.outputs, corpus.references, strict=True):
-        for order in range(1, LONGEST + 1):
-            one = _weigh(output, order, seen, rarity)
-            alike = sum(
-                _compare(one, _weigh(each, order, seen, rarity)) * _fade(len(output), len(each)) for each in references
-            )
-            total += 10 * alike / len(references) / LONGEST
+    """Mean CIDEr-D; the references of this very corpus say how rare an n-gram is."""
+    measure = Cider(corpus.references)
+    total = sum(measure(output, each) for output, each in zip(corpus.outputs, corpus.references, strict=True))
     signature = f"cider_d|{corpus.signature}|sigma:{WIDTH:g}|df:references"
     return Metric("cider_d", 100 * total / len(corpus.outputs), signature)
 
@@ -151,28 +137,3 @@ def _meteor(corpus: Corpus, meteor: Meteor) -> Metric:
     )
     signature = f"meteor|{corpus.signature}|version:{METEOR}|language:en|norm:yes"
     return Metric("meteor", 100 * value, signature)
-
-
-def count_grams(words: Words, order: int) -> Counter[Words]:
-    """How often each n-gram occurs."""
-    return Counter(words[start : start + order] for start in range(len(words) - order + 1))
-
-
-def _list_grams(references: Iterable[Words]) -> set[Words]:
-    return {gram for words in references for order in range(1, LONGEST + 1) for gram in count_grams(words, order)}
-
-
-def _weigh(words: Words, order: int, seen: Counter[Words], rarity: float) -> dict[Words, float]:
-    """Each n-gram by how often it is there and in how few pictures' references."""
-    return {gram: count * (rarity - log(max(seen[gram], 1))) for gram, count in count_grams(words, order).items()}
-
-
-def _compare(one: dict[Words, float], other: dict[Words, float]) -> float:
-    shared = sum(min(value, other[gram]) * other[gram] for gram, value in one.items() if gram in other)
-    norms = sqrt(sum(value**2 for value in one.values())) * sqrt(sum(value**2 for value in other.values()))
-    return shared / norms if norms else 0.0
-
-
-def _fade(one: int, other: int) -> float:
-    pairs = max(one - 1, 0) - max(other - 1, 0)
-    return exp(-(pairs**2) / (2 * WIDTH**2))

@@ -39,6 +39,7 @@ class Classification:
     source: Cutter
     target: LabelSet
     longest_target: int = 1
+    measure: None = None  # nothing is drawn
     temperature: float = 1.0  # what logits are divided by, so that probabilities are as often right as they say
 
     @classmethod

@@ -1,7 +1,7 @@
-"""Learning from rewards: outputs of the model's own, drawn at random, and what they are worth beside the target."""
+"""Learning from rewards: outputs of the model's own, drawn at random, and what they are worth beside the targets."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,16 @@ from seq2see.core.memory import Memory
 from seq2see.core.tree import expand
 from seq2see.data.batch import Batch
 from seq2see.data.sequences import PAD, pad
+from seq2see.data.store import Store
 from seq2see.data.tokenise import END, START, UNKNOWN
+from seq2see.metrics.cider import Cider
 from seq2see.models.seq2seq import Decoder
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
 from seq2see.search.walk import walk
+
+Measure = Callable[[Sequence[int], Sequence[Sequence[int]]], float]  # of an output beside all targets of its source
 
 SAMPLES = 4  # outputs that are drawn for each source; each is judged by what the others earn
 ORDER = 4  # tokens of the longest n-grams that are compared
@@ -27,14 +31,21 @@ ROOM = 5  # tokens by which a sample may be longer than the longest target of it
 NEVER = [PAD, START, UNKNOWN]
 
 
-def reward_loss(decoder: Decoder, memory: Memory, batch: Batch) -> Float[Tensor, ""]:
-    """Wu et al. 2016, eq. 8: minus the expected GLEU of an output, for all sources of a batch together.
+def build_measure(kind: str, store: Store) -> Measure:
+    """What outputs earn: GLEU, or CIDEr-D by how rare n-grams are among the targets of a store."""
+    if kind == "gleu":
+        return measure_best
+    return Cider([store.references(rows[0]) for rows in store.kin])
+
+
+def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure) -> Float[Tensor, ""]:
+    """Wu et al. 2016, eq. 8: minus the expected reward of an output, for all sources of a batch together.
 
     Its gradient is that of - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples.
     """
     written = draw_samples(decoder, memory, longest=batch.targets.shape[1] + ROOM)
-    pairs = zip(written, batch.targets.repeat_interleave(SAMPLES, dim=0).tolist(), strict=True)
-    earned = torch.tensor([measure_gleu(_strip(sample), _strip(target)) for sample, target in pairs])
+    references = [each for each in batch.references for _ in range(SAMPLES)]
+    earned = torch.tensor([measure(*pair) for pair in zip(written, references, strict=True)])
     others = (earned.view(-1, SAMPLES).sum(dim=1).repeat_interleave(SAMPLES) - earned) / (SAMPLES - 1)
     samples, mask = pad(written)
     inputs = torch.cat([torch.full_like(samples[:, :1], START), samples[:, :-1]], dim=1)
@@ -61,6 +72,11 @@ def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> list[tupl
     found = walk(decoder.step, expand(state, SAMPLES), expand(fixed, SAMPLES), limits, choose=choose)
     module.train(training)
     return [hypothesis.tokens for hypothesis in found]
+
+
+def measure_best(output: Sequence[int], references: Sequence[Sequence[int]]) -> float:
+    """GLEU beside the target that is most like the output; the end mark is no token of it."""
+    return max(measure_gleu(_strip(output), _strip(each)) for each in references)
 
 
 def measure_gleu(output: Sequence[int], target: Sequence[int]) -> float:

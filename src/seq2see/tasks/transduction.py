@@ -31,7 +31,7 @@ from seq2see.tasks.beginning import Beginning, cover, join, renumber
 from seq2see.tasks.demands import Demands, Prefix
 from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
-from seq2see.tasks.reward import reward_loss
+from seq2see.tasks.reward import Measure, reward_loss
 from seq2see.tasks.task import Loss, Output
 
 PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
@@ -46,6 +46,7 @@ class Transduction:
     source: Cutter
     target: Tokenizer
     longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
+    measure: Measure | None = None  # what outputs earn in training, if they are rewarded
 
     @classmethod
     def learn(cls, config: Config, pairs: Pairs, *, known: Mapping[str, Tokenizer] | None = None) -> "Transduction":
@@ -98,8 +99,8 @@ class Transduction:
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
         if trace is not None:
             total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
-        if rewarded:
-            total = (1 - rewarded) * total + rewarded * reward_loss(decoder, memory, batch)
+        if rewarded and self.measure is not None:
+            total = (1 - rewarded) * total + rewarded * reward_loss(decoder, memory, batch, self.measure)
         steering = choices.loss(-nll, mask)  # worth nothing but its gradient
         return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
 

@@ -30,6 +30,7 @@ from seq2see.train.team import Team, cut
 
 CHECKED = 100  # updates between two comparisons of all workers' weights
 LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
+LEARNED = ("longest_target", "measure")  # what a task knows of the training data beside its tokenizers
 READY = pickle.dumps(None)
 
 Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
@@ -96,8 +97,9 @@ class Crew:
         """Start the others and connect all, over a file that is gone as soon as they know each other."""
         with tempfile.TemporaryDirectory(prefix="seq2see-") as name:
             place = Path(name) / "meeting"
+            learned = {name: getattr(self.learner.task, name) for name in LEARNED}
             for worker in range(1, self.team.workers):
-                self._others.append(_Other(worker, self.team, folder, place, self.learner.task.longest_target))
+                self._others.append(_Other(worker, self.team, folder, place, learned))
             for other in self._others:
                 other.await_ready()
             self._group = Group(place, 0, self.team.workers)
@@ -111,7 +113,9 @@ class Crew:
         return [(store, piece) for piece in pieces]
 
     def _order(self, update: int, share: Sequence[Part], rate: float | None) -> Order:
-        return Order(update, [collate(store, rows) if len(rows) else None for store, rows in share], rate)
+        referring = self.learner.rewards(update)
+        batches = [collate(store, rows, referring=referring) if len(rows) else None for store, rows in share]
+        return Order(update, batches, rate)
 
     def _send(self, messages: Sequence[Any]) -> None:
         for other, message in zip(self._others, messages, strict=False):
@@ -145,10 +149,10 @@ class Crew:
 class _Other:
     """Another process, as the main one sees it."""
 
-    def __init__(self, worker: int, team: Team, folder: Path, place: Path, longest_target: int) -> None:
+    def __init__(self, worker: int, team: Team, folder: Path, place: Path, learned: Mapping[str, Any]) -> None:
         context = get_context("spawn")  # a process with threads must not be forked
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place, longest_target))
+        self.process = context.Process(target=serve, args=(theirs, worker, team, folder, place, learned))
         with starting_deaf(REQUESTS):
             self.process.start()
         theirs.close()  # so that nobody but the other process holds it, and its end is noticed here
@@ -181,12 +185,14 @@ class _Other:
         self.connection.close()
 
 
-def serve(connection: Connection, worker: int, team: Team, folder: Path, place: Path, longest_target: int) -> None:
+def serve(
+    connection: Connection, worker: int, team: Team, folder: Path, place: Path, learned: Mapping[str, Any]
+) -> None:
     """Follow the orders of the main process until it ends."""
     serve_parent(deaf_to=REQUESTS)
     torch.set_num_threads(team.threads)
     try:
-        learner = _open(RunFolder(folder), longest_target)
+        learner = _open(RunFolder(folder), learned)
         connection.send_bytes(READY)
         group = Group(place, worker, team.workers)
         connection.send_bytes(READY)
@@ -207,11 +213,11 @@ def serve(connection: Connection, worker: int, team: Team, folder: Path, place: 
         connection.send_bytes(pickle.dumps(told))
 
 
-def _open(folder: RunFolder, longest_target: int) -> Learner:
+def _open(folder: RunFolder, learned: Mapping[str, Any]) -> Learner:
     """A learner for a run; its weights are going to be sent."""
     config = folder.read_config()
     admit(config.model_dump(), [folder.path / "code"], trust=True, owner="")
-    task = replace(folder.read_task(), longest_target=longest_target)
+    task = replace(folder.read_task(), **learned)
     model = task.build(config)
     freeze(model, config.init)
     return Learner(config, task, model)

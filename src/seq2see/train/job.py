@@ -22,6 +22,7 @@ from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
+from seq2see.tasks.reward import build_measure
 from seq2see.tasks.task import Task, learn_task
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.distributed import Share
@@ -106,6 +107,8 @@ def prepare_job(
         make_ready(store.source, training=name == "train", progress=progress)
     taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
+    if config.train.reward is not None:
+        task = replace(task, measure=build_measure(config.train.reward.measure, stores["train"]))
     if config.train.output_bias == "counts" and (config.init is None or config.init.decoder is None):
         count_bias(model.output, stores["train"].target)
     valid = splits["valid"]

@@ -61,17 +61,23 @@ class Learner:
         self.model.train()
         total, tokens = 0.0, 0
         guessed = train.scheduled_sampling * update / train.updates
+        rewarded = train.reward.share if train.reward is not None and self.rewards(update) else 0.0
         for batch in batches:
             if batch is None:
                 learned(0)
                 continue
             loss = self.task.loss(
-                self.model, batch, smoothing=train.label_smoothing, guessed=guessed, rewarded=train.reward
+                self.model, batch, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded
             )
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
             learned(loss.tokens)
         return Sums(total, tokens)
+
+    def rewards(self, update: int) -> bool:
+        """Whether outputs are rewarded at an update."""
+        reward = self.config.train.reward
+        return reward is not None and update > reward.after
 
     def descend(self, rate: float, tokens: int) -> None:
         """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""

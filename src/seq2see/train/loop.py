@@ -178,7 +178,13 @@ class Fit:
             raise CheckpointError(
                 f"{self.folder.path}: the training data has changed since this run began; train in another folder."
             )
-        self.learner.restore(checkpoint.tensors)
+        try:
+            self.learner.restore(checkpoint.tensors)
+        except (RuntimeError, KeyError, ValueError):
+            raise CheckpointError(
+                f"{self.folder.path}: its checkpoint must fit the model of its configuration; got another, perhaps of "
+                "another version of seq2see; train in another folder."
+            ) from None
         self.team = recall_team(self.config.train, self.model, checkpoint.facts.get("team"))
         self.schedule.restore(checkpoint.facts["schedule"])
         self.standing = Standing(**checkpoint.facts["standing"])
