@@ -17,6 +17,7 @@ from seq2see.data.tokenise import END
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.sample import draw
 from seq2see.tasks.reward import SAMPLES, build_measure, draw_samples, measure_best, measure_gleu, reward_loss
+from seq2see.train.job import Job
 
 TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
 MODELS = {"rnn": SMALL, "transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER}}
@@ -50,6 +51,13 @@ def test_rewards_begin_after_the_likelihood(tmp_path: Path) -> None:
     fit = make(tmp_path, "rnn", reward={"after": 1})
     assert [fit.learner.rewards(update) for update in (1, 2)] == [False, True]
     list(fit.run())
+
+
+def test_the_time_of_rewards_is_estimated_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = write_reversals(tmp_path / "reversed.tsv", 32)
+    job = start(configure(data, updates=12, reward={"after": 10}), tmp_path / "run")
+    monkeypatch.setattr(Job, "_time", lambda _, update, __: {10: 1.0, 12: 100.0}[update])
+    assert job.estimate() == 10 * 1.0 + 2 * 100.0
 
 
 def test_weighted_rows_by_hand() -> None:

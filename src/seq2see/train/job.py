@@ -47,19 +47,29 @@ class Job:
     def estimate(self, samples: int = 3) -> float:
         """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
         fit, train = self.fit, self.fit.config.train
-        lengths = fit.store.source.lengths, fit.store.target.lengths
-        plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
+        left = train.updates - fit.standing.update
+        rewarded = min(left, max(train.updates - train.reward.after, 0)) if train.reward is not None else 0
         saved = fit.model.state_dict().keys()
         moving = {name: buffer.clone() for name, buffer in fit.model.named_buffers() if name in saved}  # by a loss
+        # the last update of a kind guesses most
+        kinds = ((left - rewarded, train.updates - rewarded), (rewarded, train.updates))
+        seconds = sum(count * self._time(update, samples) for count, update in kinds if count)
+        for name, before in moving.items():
+            fit.model.get_buffer(name).copy_(before)
+        return seconds
+
+    def _time(self, update: int, samples: int) -> float:
+        """Seconds that one update takes."""
+        fit, train = self.fit, self.fit.config.train
+        lengths = fit.store.source.lengths, fit.store.target.lengths
+        plan = plan_batches(*lengths, budget=train.batch_tokens, seed=fit.config.seed, epoch=0)
         seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
-            fit.crew.work(train.updates, [(fit.store, rows)], None)  # the last update guesses most
+            fit.crew.work(update, [(fit.store, rows)], None)
             seconds.append(time.perf_counter() - began)
-        for name, before in moving.items():
-            fit.model.get_buffer(name).copy_(before)
-        best = sum(seconds[1:] or seconds) / len(seconds[1:] or seconds)  # the first one warms up
-        return best * train.accumulate * (train.updates - fit.standing.update)
+        steady = seconds[1:] or seconds  # the first one warms up
+        return sum(steady) / len(steady) * train.accumulate
 
 
 def holds_run(folder: RunFolder, config: Config) -> bool:
