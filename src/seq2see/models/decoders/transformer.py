@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
+from seq2see.core.tree import map_tree
 from seq2see.models.encoders.transformer import SCALED_DOT, SINUSOIDAL, SOFTMAX
 from seq2see.nn.block import AddNorm, FeedForward, Norm
 from seq2see.nn.cache import Cache, append
@@ -76,8 +77,9 @@ class TransformerDecoder(nn.Module):
 
     def begin(self, memory: Memory) -> tuple[Source, TransformerState]:
         """What is constant for each source, and the state before the first step."""
+        remembered = (layer.cross.remember(memory.states, memory.values) for layer in self.layers)
         source = Source(
-            layers=tuple(layer.cross.remember(memory.states, memory.values) for layer in self.layers),
+            layers=tuple(map_tree(Tensor.contiguous, each) for each in remembered),  # else every step copies them
             mask=memory.mask[:, None, None, :],
         )
         rows = memory.states.shape[0]
