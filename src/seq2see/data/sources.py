@@ -11,6 +11,7 @@ from torch import Tensor
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import find
+from seq2see.data.sequences import Sequences
 
 
 @runtime_checkable
@@ -50,9 +51,11 @@ def vary(sources: Sources, *, seed: int, epoch: int) -> Sources:
 
 
 def identify(sources: Sources) -> Iterable[Any]:
-    """Something for each source that is the same for the same source."""
+    """Something for each source that is the same for the same text or picture; documents all differ."""
+    if isinstance(sources, Sequences):
+        return (sources[row].tobytes() for row in range(len(sources)))
     places = getattr(sources, "places", None)  # of a picture among all pictures
-    return (sources[row].tobytes() for row in range(len(sources))) if places is None else places.tolist()  # type: ignore[index]
+    return range(len(sources)) if places is None else places.tolist()
 
 
 def read_cutter(text: str) -> Any:

@@ -27,7 +27,7 @@ Measure = Callable[[Sequence[int], Sequence[Sequence[int]]], float]  # of an out
 
 SAMPLES = 4  # outputs that are drawn for each source; each is judged by what the others earn
 ORDER = 4  # tokens of the longest n-grams that are compared
-ROOM = 5  # tokens by which a sample may be longer than the longest target of its batch
+ROOM = 5  # tokens by which a sample may be longer than the longest target of all sources in its batch
 NEVER = [PAD, START, UNKNOWN]
 
 
@@ -43,7 +43,8 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure
 
     Its gradient is that of - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples.
     """
-    written = draw_samples(decoder, memory, longest=batch.targets.shape[1] + ROOM)
+    longest = max(len(each) for references in batch.references for each in references)
+    written = draw_samples(decoder, memory, longest=longest + ROOM)
     references = [each for each in batch.references for _ in range(SAMPLES)]
     earned = torch.tensor([measure(*pair) for pair in zip(written, references, strict=True)])
     others = (earned.view(-1, SAMPLES).sum(dim=1).repeat_interleave(SAMPLES) - earned) / (SAMPLES - 1)
