@@ -9,6 +9,7 @@ import torch
 from reversal import SMALL, configure, start, write_reversals
 from torch import nn
 
+from seq2see.core.errors import ConfigError
 from seq2see.core.memory import Memory
 from seq2see.data.batch import Batch, collate
 from seq2see.data.sequences import pack
@@ -51,6 +52,11 @@ def test_rewards_begin_after_the_likelihood(tmp_path: Path) -> None:
     fit = make(tmp_path, "rnn", reward={"after": 1})
     assert [fit.learner.rewards(update) for update in (1, 2)] == [False, True]
     list(fit.run())
+
+
+def test_rewards_that_never_begin_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"reward.after below updates \(12\)"):
+        configure(tmp_path / "reversed.tsv", updates=12, reward={"after": 12})
 
 
 def test_the_time_of_rewards_is_estimated_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,12 @@ class Train(Section):
             raise ValueError("must have average or ema, not both: each says which weights are used in the end")
         return self
 
+    @model_validator(mode="after")
+    def _rewards_some(self) -> "Train":
+        if self.reward is not None and self.reward.after >= self.updates:
+            raise ValueError(f"must have reward.after below updates ({self.updates}), or nothing is ever rewarded")
+        return self
+
 
 class Config(Section):
     """One run."""
