@@ -11,13 +11,13 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from seq2see.core.errors import DataError, TokenError
+from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
 from seq2see.data import image as module
 from seq2see.data.batch import collate
 from seq2see.data.gallery import find_unreadable
 from seq2see.data.image import open_picture, read_picture
-from seq2see.data.pictures import Pictures
+from seq2see.data.pictures import Pictures, move
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store
 
@@ -177,6 +177,31 @@ def test_a_picture_has_all_its_captions_as_references(files: list[str]) -> None:
     batch = collate(store, np.array([2, 1]), referring=True)
     assert batch.references == [[[5, 1], [7, 8, 1]], [[6, 1]]]
     assert collate(store, np.array([2, 1])).references == ()
+
+
+def test_a_picture_is_moved_and_its_edges_fill_the_gap() -> None:
+    picture = np.arange(9, dtype=np.uint8).reshape(1, 3, 3)
+    assert move(picture, 1, 0).tolist() == [[[0, 1, 2], [0, 1, 2], [3, 4, 5]]]
+    assert move(picture, 0, -2).tolist() == [[[2, 2, 2], [5, 5, 5], [8, 8, 8]]]
+    assert move(picture, 0, 0).tolist() == picture.tolist()
+
+
+def test_moves_are_for_training_and_follow_from_seed_epoch_and_row(files: list[str]) -> None:
+    rows = list(range(40))
+    sources = Pictures(size=8, mirror=False, shift=2).prepare(files * 8)
+    still, _ = sources.gather(rows)
+    moved, _ = sources.vary(seed=1, epoch=2).gather(rows)
+    assert (moved != still).flatten(1).any(dim=1).sum() > 8
+    assert torch.equal(sources.vary(seed=1, epoch=2).gather(rows[::-1])[0].flip(0), moved)
+    assert torch.equal(Pictures(size=8, mirror=False).prepare(files * 8).gather(rows)[0], still)
+
+
+def test_features_cannot_be_moved(files: list[str], tmp_path: Path) -> None:
+    class Frozen:
+        frozen_key = "eyes"
+
+    with pytest.raises(ConfigError, match=r"set tokens.source.shift=0"):
+        Pictures(size=8, shift=1).prepare(files, cache=tmp_path, encoder=Frozen())
 
 
 def test_mirrors_follow_from_seed_epoch_and_row(files: list[str]) -> None:

@@ -28,11 +28,13 @@ class Pictures:
     """Pictures as squares of `size` pixels a side, and in training their mirror images too.
 
     The whole picture is squeezed into the square: a caption may speak of what stands at an edge, so nothing is cut
-    off. Where left and right have a meaning, mirror must be false.
+    off. Where left and right have a meaning, mirror must be false. In training a picture may be moved by up to `shift`
+    pixels each way, and its edges fill the gap.
     """
 
     size: Side = 224
     mirror: bool = True
+    shift: Annotated[int, Ge(0)] = 0
 
     @property
     def sizes(self) -> Mapping[str, int]:
@@ -88,7 +90,13 @@ class Pictures:
         places = np.array([numbers[source] for source in sources], dtype=np.int64)
         key = getattr(encoder, "frozen_key", None)
         if cache is None or key is None:
-            return PictureSources(files, places, Pixels(self), mirror=self.mirror)
+            return PictureSources(files, places, Pixels(self), mirror=self.mirror, shift=self.shift)
+        if self.shift:
+            raise ConfigError(
+                "shift moves pixels, but what a backbone that does not learn sees in them is computed once; set "
+                "tokens.source.shift=0.",
+                path=("tokens", "source", "shift"),
+            )
         features = Features(cache, encoder, self.read, key=f"{key} {self.size}")
         return PictureSources(files, places, features, mirror=self.mirror)
 
@@ -118,6 +126,8 @@ class PictureSources:
     look: Callable[[str, bool], np.ndarray]  # what an encoder gets for a file, mirrored or not
     mirror: bool = False  # whether training may turn left and right round
     mirrored: Bool[np.ndarray, " n"] | None = None  # which sources are turned round
+    shift: int = 0  # how far training may move them
+    moves: Int64[np.ndarray, "n 2"] | None = None  # by how many pixels each is moved down and to the right
 
     def __len__(self) -> int:
         return len(self.places)
@@ -132,7 +142,10 @@ class PictureSources:
         chosen = [
             (self.files[self.places[row]], self.mirrored is not None and bool(self.mirrored[row])) for row in rows
         ]
-        batch = np.stack([self.look(file, mirrored) for file, mirrored in chosen])
+        seen = [self.look(file, mirrored) for file, mirrored in chosen]
+        if self.moves is not None:
+            seen = [move(each, *self.moves[row].tolist()) for each, row in zip(seen, rows, strict=True)]
+        batch = np.stack(seen)
         return torch.from_numpy(batch), torch.ones(len(rows), 1, dtype=torch.bool)
 
     def fill(self, *, training: bool = False, progress: Progress | None = None) -> None:
@@ -141,9 +154,19 @@ class PictureSources:
             self.look.fill(self.files, mirror=training and self.mirror, progress=progress)
 
     def vary(self, *, seed: int, epoch: int) -> "PictureSources":
-        """The same pictures as one epoch of training sees them: half of them, by chance, as in a mirror."""
-        if not self.mirror:
-            return self
-        self.fill(training=True)
-        chance = np.random.default_rng([seed, epoch, 1])  # 1: another stream than that of the order of batches
-        return replace(self, mirrored=chance.random(len(self)) < 0.5)
+        """The same pictures as one epoch of training sees them: half of them, by chance, as in a mirror, and moved."""
+        varied = self
+        if self.mirror:
+            self.fill(training=True)
+            chance = np.random.default_rng([seed, epoch, 1])  # 1: another stream than that of the order of batches
+            varied = replace(varied, mirrored=chance.random(len(self)) < 0.5)
+        if self.shift:
+            chance = np.random.default_rng([seed, epoch, 2])
+            varied = replace(varied, moves=chance.integers(-self.shift, self.shift, (len(self), 2), endpoint=True))
+        return varied
+
+
+def move(pixels: UInt8[np.ndarray, "c y x"], down: int, right: int) -> UInt8[np.ndarray, "c y x"]:
+    """A picture moved by some pixels; what was at its edges fills the gap."""
+    rows, columns = (np.arange(side) - by for side, by in zip(pixels.shape[1:], (down, right), strict=True))
+    return pixels[:, rows.clip(0, len(rows) - 1)][:, :, columns.clip(0, len(columns) - 1)]
