@@ -46,7 +46,14 @@ SHAPES: dict[str, Any] = {
         "encoder": {"backbone": "small", "layer": 2, "size": 128},
         "decoder": {"embedding_size": 128, "size": 128, "output_dropout": 0.0},
     },
-    "train": {"updates": 1500, "batch_tokens": 640, "learning_rate": 0.002, "ema": 0.99, "evaluate_every": 150},
+    "train": {
+        "updates": 1500,
+        "batch_tokens": 640,
+        "learning_rate": 0.002,
+        "ema": 0.99,
+        "reward": None,
+        "evaluate_every": 150,
+    },
 }
 EXERCISE = {"preset": "ntm2014"}
 # an item is seldom recalled by chance, so nothing is learned before much was seen; larger batches, and smaller steps

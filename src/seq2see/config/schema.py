@@ -148,7 +148,7 @@ class Reward(Section):
     share: Annotated[float, Field(gt=0, le=1)] = Field(
         default=0.9, description="how much of the loss it is; the rest is the likelihood of the target"
     )
-    after: Natural = Field(default=0, description="updates with the likelihood alone before")
+    after: Share = Field(default=0.0, description="share of the updates that come before, with the likelihood alone")
 
 
 class Train(Section):
@@ -196,12 +196,6 @@ class Train(Section):
     def _averages_once(self) -> "Train":
         if self.average and self.ema:
             raise ValueError("must have average or ema, not both: each says which weights are used in the end")
-        return self
-
-    @model_validator(mode="after")
-    def _rewards_some(self) -> "Train":
-        if self.reward is not None and self.reward.after >= self.updates:
-            raise ValueError(f"must have reward.after below updates ({self.updates}), or nothing is ever rewarded")
         return self
 
 

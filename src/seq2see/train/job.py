@@ -48,7 +48,7 @@ class Job:
         """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
         fit, train = self.fit, self.fit.config.train
         left = train.updates - fit.standing.update
-        rewarded = min(left, max(train.updates - train.reward.after, 0)) if train.reward is not None else 0
+        rewarded = sum(map(fit.learner.rewards, range(fit.standing.update + 1, train.updates + 1)))
         saved = fit.model.state_dict().keys()
         moving = {name: buffer.clone() for name, buffer in fit.model.named_buffers() if name in saved}  # by a loss
         # the last update of a kind guesses most

@@ -76,8 +76,8 @@ class Learner:
 
     def rewards(self, update: int) -> bool:
         """Whether outputs are rewarded at an update."""
-        reward = self.config.train.reward
-        return reward is not None and update > reward.after
+        train = self.config.train
+        return train.reward is not None and update > train.reward.after * train.updates
 
     def descend(self, rate: float, tokens: int) -> None:
         """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""
