@@ -49,9 +49,10 @@ def test_show_and_tell_is_its_equations() -> None:
         np.testing.assert_allclose(logits[position], w["output.weight"] @ state[0] + w["output.bias"], atol=1e-5)
 
 
-def test_show_attend_and_tell_is_its_equations() -> None:
-    """Xu et al. 2015, section 3.1.2 (eq. 1-7) and the gate of 4.2.1."""
-    model = build({"reader": {"kind": "gated", "score": "additive"}, "start": "mean"})
+@pytest.mark.parametrize("looks", ["before", "after"])
+def test_show_attend_and_tell_is_its_equations(looks: str) -> None:
+    """Xu et al. 2015, section 3.1.2 (eq. 1-7) and the gate of 4.2.1; after: a look with h_t, as in Lu et al. 2017."""
+    model = build({"reader": {"kind": "gated", "score": "additive", "looks": looks}, "start": "mean"})
     with torch.no_grad():
         memory = model.encoder(PIXELS, SEEN)
         logits = model.decoder(TARGET, memory)[0].numpy()
@@ -59,20 +60,26 @@ def test_show_attend_and_tell_is_its_equations() -> None:
     start = np.tanh(w["start.project.weight"] @ a.mean(axis=0) + w["start.project.bias"])
     state = [start[:5], start[5:]]
     keys = a @ w["reader.attend.score.key.weight"].T + w["reader.attend.score.key.bias"]
+
+    def look(h: np.ndarray) -> np.ndarray:
+        e = np.tanh(w["reader.attend.score.query.weight"] @ h + keys) @ w["reader.attend.score.vector"]
+        beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ h + w["reader.gate.bias"])))
+        return beta * (np.exp(e) / np.exp(e).sum() @ a)
+
+    z = np.zeros(3)
     for position, token in enumerate(TARGET[0].tolist()):
-        e = np.tanh(w["reader.attend.score.query.weight"] @ state[0] + keys) @ w["reader.attend.score.vector"]
-        beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ state[0] + w["reader.gate.bias"])))
-        z, y = beta * (np.exp(e) / np.exp(e).sum() @ a), w["embed.weight"][token]
+        z, y = look(state[0]) if looks == "before" else z, w["embed.weight"][token]
         state = step_lstm(cell, np.concatenate([y, z]), state)
+        z = look(state[0]) if looks == "after" else z
         deep = w["reader.deepen.weight"] @ np.concatenate([state[0], y, z]) + w["reader.deepen.bias"]
         expected = w["output.weight"] @ np.tanh(deep) + w["output.bias"]
         np.testing.assert_allclose(logits[position], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("encoder", ["cnn", {"kind": "patches", "patch": 8}], ids=str)
-@pytest.mark.parametrize("start", ["input", "mean"])
-def test_captioners_obey_the_laws_behind_pictures(encoder: Any, start: str) -> None:
-    reader = {"kind": "gated", "score": "additive"}
+@pytest.mark.parametrize(("start", "looks"), [("input", "before"), ("mean", "before"), ("mean", "after")])
+def test_captioners_obey_the_laws_behind_pictures(encoder: Any, start: str, looks: str) -> None:
+    reader = {"kind": "gated", "score": "additive", "looks": looks}
     check_decoder({"kind": "rnn", "cell": "lstm", "reader": reader, "start": start, "output_dropout": 0.5}, encoder)
 
 

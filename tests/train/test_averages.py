@@ -45,11 +45,14 @@ def test_an_average_by_hand() -> None:
     assert torch.equal(layer.weight, now)
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
 @pytest.mark.parametrize("preset", ["bahdanau2015", "transformer-tiny"])
-def test_stopping_and_going_on_changes_no_bit_with_all_cares(data: Path, tmp_path: Path, preset: str) -> None:
+def test_stopping_and_going_on_changes_no_bit_with_all_cares(
+    data: Path, tmp_path: Path, preset: str, optimizer: str
+) -> None:
     small = {"size": 8, "inner_size": 8, "heads": 2, "layers": 1} if preset == "transformer-tiny" else None
     options = {"model": {"encoder": small, "decoder": small}} if small else {}
-    config = configure(data, preset=preset, average=0, **CARES, **options)
+    config = configure(data, preset=preset, average=0, optimizer=optimizer, **CARES, **options)
     list(start(config, tmp_path / "straight").fit.run())
     job = start(config, tmp_path / "stopped")
     list(job.fit.run(lambda: job.fit.standing.update >= 5))

@@ -159,6 +159,9 @@ class Train(Section):
     accumulate: Positive = Field(default=1, description="batches that one update sums over")
     learning_rate: Annotated[float, Field(gt=0)] = 1e-3
     schedule: PartSpec = Field(default="constant", description="constant, noam, inverse_sqrt, cosine or plateau")
+    optimizer: Literal["adam", "muon"] = Field(
+        default="adam", description="muon: matrices move alike in all directions, which takes fewer updates"
+    )
     beta2: Share = Field(default=0.999, description="how long Adam remembers the size of gradients")
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")

@@ -1,5 +1,7 @@
 """The reader of Show, Attend and Tell: a gate says how much of what was seen enters a step."""
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -17,6 +19,9 @@ class Gated(Attending):
     z = beta sum_i alpha_i a_i with beta = sigmoid(f(h_{t-1})) enters the cell; the output layer sees
     tanh(L_y E y_{t-1} + L_h h_t + L_z z), as wide as an embedding (eq. 7; the tanh is that of the authors' code, L_y
     is there because embeddings are far larger than states at first: as they are they would fill the tanh).
+
+    looks: before a step, as in the paper, with a state that the last word has not entered yet; or after it, with h_t
+    (Lu et al. 2017, eq. 5): then z_t enters the next step, and a look knows which word it follows.
     """
 
     loops = True
@@ -30,9 +35,11 @@ class Gated(Attending):
         score: Part,
         normalise: Part = SOFTMAX,
         window: Part | None = None,
+        looks: Literal["before", "after"] = "before",
         dropout: float = 0.0,
     ) -> None:
         super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
+        self.late = looks == "after"
         self.feeds = self.fed_size = memory_size
         self.features_size = embedding_size
         self.gate = nn.Linear(size, 1)
@@ -47,10 +54,25 @@ class Gated(Attending):
         positions: Int[Tensor, "n t"],
         reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        return self.gate(hidden).sigmoid() * self.look(hidden, positions, reading)
+        return fed if self.late else self._see(hidden, positions, reading)
+
+    def after(
+        self,
+        hidden: Float[Tensor, "n t d"],
+        fed: Float[Tensor, "n t _"],
+        positions: Int[Tensor, "n t"],
+        reading: Reading,
+    ) -> Float[Tensor, "n t _"]:
+        return self._see(hidden, positions, reading) if self.late else fed
 
     def features(
         self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
     ) -> Float[Tensor, "n t o"]:
         deep: Tensor = self.deepen(torch.cat([hidden, embedded, fed], dim=-1))
         return self.dropout(deep.tanh())
+
+    def _see(
+        self, hidden: Float[Tensor, "n t d"], positions: Int[Tensor, "n t"], reading: Reading
+    ) -> Float[Tensor, "n t m"]:
+        """beta sum_i alpha_i a_i, by one state."""
+        return self.gate(hidden).sigmoid() * self.look(hidden, positions, reading)

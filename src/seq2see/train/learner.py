@@ -14,6 +14,7 @@ from seq2see.data.batch import Batch
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
 from seq2see.train.ema import keep_average
+from seq2see.train.muon import find_matrices, move_matrices
 
 # between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
 # multiples of it are as far from each other as they can be, so that no worker repeats what another one drew
@@ -41,6 +42,8 @@ class Learner:
             weight_decay=train.weight_decay,
             fused=True,
         )
+        if train.optimizer == "muon":
+            move_matrices(self.optimizer, find_matrices(model))
         if train.ema:
             keep_average(self.optimizer, decay=train.ema)
 
