@@ -66,11 +66,10 @@ def test_show_attend_and_tell_is_its_equations(looks: str) -> None:
         beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ h + w["reader.gate.bias"])))
         return beta * (np.exp(e) / np.exp(e).sum() @ a)
 
-    z = np.zeros(3)
     for position, token in enumerate(TARGET[0].tolist()):
-        z, y = look(state[0]) if looks == "before" else z, w["embed.weight"][token]
-        state = step_lstm(cell, np.concatenate([y, z]), state)
-        z = look(state[0]) if looks == "after" else z
+        before, y = state[0], w["embed.weight"][token]
+        state = step_lstm(cell, np.concatenate([y, look(before)]) if looks == "before" else y, state)
+        z = look(before if looks == "before" else state[0])
         deep = w["reader.deepen.weight"] @ np.concatenate([state[0], y, z]) + w["reader.deepen.bias"]
         expected = w["output.weight"] @ np.tanh(deep) + w["output.bias"]
         np.testing.assert_allclose(logits[position], expected, atol=1e-5)

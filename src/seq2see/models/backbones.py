@@ -82,7 +82,8 @@ def build_backbone(name: str, *, picture_size: int) -> Backbone:
 class Small(Backbone):
     """Four stages of two convolutions, each at half the resolution of the one before; trained from scratch.
 
-    It normalises groups of channels, not batches: company changes nothing, in training too.
+    It normalises each cell by itself, not batches or whole maps: company changes nothing, in training too, and a cell
+    knows of no part of the picture that it does not see.
     """
 
     def __init__(self, *, widths: Sequence[int] = (32, 64, 128, 256)) -> None:
@@ -101,6 +102,13 @@ class Small(Backbone):
         for stage in self.stages:
             maps.append(stage(maps[-1]))
         return maps[1:]
+
+
+class CellNorm(nn.LayerNorm):
+    """Ba et al. 2016, over the channels of each cell of a map."""
+
+    def forward(self, states: Map) -> Map:
+        return super().forward(states.movedim(1, 3)).movedim(3, 1)
 
 
 class EfficientNetLite0(Backbone):
@@ -173,7 +181,7 @@ class Transformers(Backbone):
 def _convolve(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
     convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, bias=False)
     nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
-    return [convolution, nn.GroupNorm(8, outputs), nn.ReLU(inplace=True)]
+    return [convolution, CellNorm(outputs), nn.ReLU(inplace=True)]
 
 
 def _require(module: str, backbone: str, packages: Sequence[str]) -> Any:

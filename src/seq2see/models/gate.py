@@ -20,11 +20,10 @@ class Gated(Attending):
     tanh(L_y E y_{t-1} + L_h h_t + L_z z), as wide as an embedding (eq. 7; the tanh is that of the authors' code, L_y
     is there because embeddings are far larger than states at first: as they are they would fill the tanh).
 
-    looks: before a step, as in the paper, with a state that the last word has not entered yet; or after it, with h_t
-    (Lu et al. 2017, eq. 5): then z_t enters the next step, and a look knows which word it follows.
+    looks: before a step, as in the paper, with a state that the last word has not entered yet; or after it, with h_t,
+    for the output layer alone (Lu et al. 2017, section 2.2): then a look knows which word it follows, and no later word
+    can live on what it saw, so that each word that names a thing looks at it itself.
     """
-
-    loops = True
 
     def __init__(
         self,
@@ -39,8 +38,9 @@ class Gated(Attending):
         dropout: float = 0.0,
     ) -> None:
         super().__init__(size=size, memory_size=memory_size, score=score, normalise=normalise, window=window)
-        self.late = looks == "after"
-        self.feeds = self.fed_size = memory_size
+        self.loops = looks == "before"
+        self.feeds = memory_size if self.loops else 0
+        self.fed_size = memory_size
         self.features_size = embedding_size
         self.gate = nn.Linear(size, 1)
         nn.init.constant_(self.gate.bias, OPEN)
@@ -54,7 +54,7 @@ class Gated(Attending):
         positions: Int[Tensor, "n t"],
         reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        return fed if self.late else self._see(hidden, positions, reading)
+        return self._see(hidden, positions, reading) if self.loops else fed[..., :0]
 
     def after(
         self,
@@ -63,7 +63,7 @@ class Gated(Attending):
         positions: Int[Tensor, "n t"],
         reading: Reading,
     ) -> Float[Tensor, "n t _"]:
-        return self._see(hidden, positions, reading) if self.late else fed
+        return fed if self.loops else self._see(hidden, positions, reading)
 
     def features(
         self, hidden: Float[Tensor, "n t d"], embedded: Float[Tensor, "n t e"], fed: Float[Tensor, "n t _"]
