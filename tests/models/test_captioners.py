@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 import torch
 
+from seq2see.core.memory import Memory
 from seq2see.core.registry import part
+from seq2see.models.gate import locate
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.testing import check_decoder
 
 PIXELS = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (1, 3, 16, 16), dtype=np.uint8))
 SEEN = torch.ones(1, 1, dtype=torch.bool)
 TARGET = torch.tensor([[1, 8, 5]])
+GRID = np.array([(y, x) for y in (-1, -1 / 3, 1 / 3, 1) for x in (-1, -1 / 3, 1 / 3, 1)])  # of the 4 x 4 cells
 CNN = {"kind": "cnn", "backbone": "small", "layer": 1, "size": 3}
 
 
@@ -61,15 +64,16 @@ def test_show_attend_and_tell_is_its_equations(looks: str) -> None:
     state = [start[:5], start[5:]]
     keys = a @ w["reader.attend.score.key.weight"].T + w["reader.attend.score.key.bias"]
 
-    def look(h: np.ndarray) -> np.ndarray:
+    def look(h: np.ndarray, a: np.ndarray) -> np.ndarray:
         e = np.tanh(w["reader.attend.score.query.weight"] @ h + keys) @ w["reader.attend.score.vector"]
         beta = 1 / (1 + np.exp(-(w["reader.gate.weight"] @ h + w["reader.gate.bias"])))
         return beta * (np.exp(e) / np.exp(e).sum() @ a)
 
+    where = np.zeros(2)
     for position, token in enumerate(TARGET[0].tolist()):
         before, y = state[0], w["embed.weight"][token]
-        state = step_lstm(cell, np.concatenate([y, look(before)]) if looks == "before" else y, state)
-        z = look(before if looks == "before" else state[0])
+        state = step_lstm(cell, np.concatenate([y, look(before, a) if looks == "before" else where]), state)
+        z, where = look(before if looks == "before" else state[0], a), look(state[0], GRID)
         deep = w["reader.deepen.weight"] @ np.concatenate([state[0], y, z]) + w["reader.deepen.bias"]
         expected = w["output.weight"] @ np.tanh(deep) + w["output.bias"]
         np.testing.assert_allclose(logits[position], expected, atol=1e-5)
@@ -80,6 +84,19 @@ def test_show_attend_and_tell_is_its_equations(looks: str) -> None:
 def test_captioners_obey_the_laws_behind_pictures(encoder: Any, start: str, looks: str) -> None:
     reader = {"kind": "gated", "score": "additive", "looks": looks}
     check_decoder({"kind": "rnn", "cell": "lstm", "reader": reader, "start": start, "output_dropout": 0.5}, encoder)
+
+
+def test_looks_after_a_step_obey_the_laws_over_texts() -> None:
+    reader = {"kind": "gated", "score": "additive", "looks": "after"}
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": reader, "start": "zeros"}, {"kind": "rnn", "cell": "gru"})
+
+
+def test_places_in_pictures_and_texts() -> None:
+    states, mask = torch.zeros(2, 6, 3), torch.ones(2, 6, dtype=torch.bool)
+    picture = locate(Memory(states, mask, grid=(2, 3)))
+    assert picture[1].tolist() == [[-1, -1], [-1, 0], [-1, 1], [1, -1], [1, 0], [1, 1]]
+    mask[1, 3:] = False
+    assert locate(Memory(states, mask))[1, :3].tolist() == [[0, -1], [0, 0], [0, 1]]  # whatever the others' lengths
 
 
 def test_dropout_of_the_output_alone_leaves_the_states() -> None:

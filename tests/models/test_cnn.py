@@ -222,13 +222,14 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
         build_backbone(f"transformers:{tmp_path}", picture_size=32)
 
 
-def test_a_cell_knows_nothing_of_what_it_does_not_see() -> None:
-    """Normalising a whole map would tell each of its cells of all others."""
+@pytest.mark.parametrize(("name", "local"), [("cells", True), ("small", False)])
+def test_a_cell_knows_nothing_of_what_it_does_not_see(name: str, local: bool) -> None:
+    """Normalising a whole map tells each of its cells of all others."""
     torch.manual_seed(1)
-    backbone = build_backbone("small", picture_size=64)
+    backbone = build_backbone(name, picture_size=64)
     pixels = torch.randint(0, 256, (1, 3, 64, 64), dtype=torch.uint8)
     other = pixels.clone()
     other[..., :16, :16] = 255
     before, after = (backbone(each)[1][0] for each in (pixels, other))  # 16 x 16 cells that see 19 pixels a side each
-    assert torch.equal(before[:, 8:, 8:], after[:, 8:, 8:])
+    assert torch.equal(before[:, 8:, 8:], after[:, 8:, 8:]) == local
     assert not torch.allclose(before[:, :4, :4], after[:, :4, :4])

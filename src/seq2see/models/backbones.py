@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from math import isqrt
@@ -73,24 +73,23 @@ def build_backbone(name: str, *, picture_size: int) -> Backbone:
         return Transformers(name.removeprefix(FOREIGN), picture_size=picture_size)
     if name == "efficientnet_lite0":
         return EfficientNetLite0(picture_size=picture_size)
-    if name == "small":
-        return Small()
-    known = ["efficientnet_lite0", "small", f"{FOREIGN}NAME_OR_FOLDER"]
+    if name in SMALL:
+        return Small(norm=SMALL[name])
+    known = ["efficientnet_lite0", *SMALL, f"{FOREIGN}NAME_OR_FOLDER"]
     raise ConfigError(f"there is no backbone named {name!r}{suggest(name, known)} (known: {', '.join(known)}).")
 
 
 class Small(Backbone):
     """Four stages of two convolutions, each at half the resolution of the one before; trained from scratch.
 
-    It normalises each cell by itself, not batches or whole maps: company changes nothing, in training too, and a cell
-    knows of no part of the picture that it does not see.
+    It normalises groups of channels or single cells, not batches: company changes nothing, in training too.
     """
 
-    def __init__(self, *, widths: Sequence[int] = (32, 64, 128, 256)) -> None:
+    def __init__(self, *, norm: Callable[[int], nn.Module], widths: Sequence[int] = (32, 64, 128, 256)) -> None:
         super().__init__()
         sides = zip((3, *widths), widths, strict=False)
         self.stages = nn.ModuleList(
-            nn.Sequential(*_convolve(before, width, stride=2), *_convolve(width, width, stride=1))
+            nn.Sequential(*_convolve(before, width, norm, stride=2), *_convolve(width, width, norm, stride=1))
             for before, width in sides
         )
 
@@ -104,11 +103,21 @@ class Small(Backbone):
         return maps[1:]
 
 
+class GroupNorm(nn.GroupNorm):
+    """Wu & He 2018, over a whole map: the quicker to learn, but every cell hears of all others."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(8, channels)
+
+
 class CellNorm(nn.LayerNorm):
-    """Ba et al. 2016, over the channels of each cell of a map."""
+    """Ba et al. 2016, over the channels of each cell: it knows of no part of the picture that it does not see."""
 
     def forward(self, states: Map) -> Map:
         return super().forward(states.movedim(1, 3)).movedim(3, 1)
+
+
+SMALL: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": CellNorm}
 
 
 class EfficientNetLite0(Backbone):
@@ -178,10 +187,10 @@ class Transformers(Backbone):
         return [_arrange(states) for states in reshaped or (*seen.hidden_states[:-1], seen.last_hidden_state)]
 
 
-def _convolve(inputs: int, outputs: int, *, stride: int) -> list[nn.Module]:
+def _convolve(inputs: int, outputs: int, norm: Callable[[int], nn.Module], *, stride: int) -> list[nn.Module]:
     convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, bias=False)
     nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
-    return [convolution, CellNorm(outputs), nn.ReLU(inplace=True)]
+    return [convolution, norm(outputs), nn.ReLU(inplace=True)]
 
 
 def _require(module: str, backbone: str, packages: Sequence[str]) -> Any:

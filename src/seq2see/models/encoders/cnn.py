@@ -18,7 +18,7 @@ AT_ONCE = 32  # pictures in a backbone, if it does not learn: its first maps are
 class CnnEncoder(nn.Module):
     """Xu et al. 2015, section 3.1.1: the cells of a map of features are the annotations, one state each.
 
-    backbone: efficientnet_lite0, small (from scratch), or transformers:NAME_OR_FOLDER.
+    backbone: efficientnet_lite0, small or cells (from scratch), or transformers:NAME_OR_FOLDER.
     layer: which map of the backbone, as Python counts; of several the coarser ones are stretched to the finest.
     pool: only the mean of each map, as one cell.
     freeze: keep a backbone as others trained it; one from scratch always learns.
