@@ -51,7 +51,7 @@ def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
     predictions = [name_all(captioner, source, found) for source, found in things.items()]
     metrics = {metric.name: metric for metric in play_pointing(captioner, predictions, things)}
     assert 0 < metrics["pointing_chance"].value < 100
-    assert "n:16|grid:4x4" in metrics["pointing"].signature, "two words for each of two things in four pictures"
+    assert "n:16|grid:8x8" in metrics["pointing"].signature, "two words for each of two things in four pictures"
 
 
 def name_all(captioner: seq2see.Run, source: str, things: list[Thing]) -> Prediction:

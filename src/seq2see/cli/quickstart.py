@@ -43,8 +43,14 @@ SHAPES: dict[str, Any] = {
     "preset": "show-attend-tell2015",
     "tokens": {"source": {"size": 64, "mirror": False}, "target": {"min_count": 1}},
     "model": {
-        "encoder": {"backbone": "small", "layer": 2, "size": 128},
-        "decoder": {"embedding_size": 128, "size": 128, "output_dropout": 0.0},
+        "encoder": {"backbone": "cells", "layer": 1, "size": 128, "position": "learned"},
+        "decoder": {
+            "embedding_size": 128,
+            "size": 128,
+            "reader": {"looks": "after"},
+            "start": "zeros",  # the mean of all cells would tell the colours before anything was looked at
+            "output_dropout": 0.0,
+        },
     },
     "train": {
         "updates": 1500,
