@@ -104,7 +104,7 @@ class Small(Backbone):
 
 
 class GroupNorm(nn.GroupNorm):
-    """Wu & He 2018, over a whole map: the quicker to learn, but every cell hears of all others."""
+    """Wu & He 2018, over a whole map, so that every cell hears of all others."""
 
     def __init__(self, channels: int) -> None:
         super().__init__(8, channels)
