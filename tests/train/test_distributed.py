@@ -126,6 +126,25 @@ def test_two_processes_are_one_with_the_same_batch(made: tuple[Config, Path, lis
 
 
 @pytest.mark.slow
+def test_muon_moves_two_processes_as_one(tmp_path: Path) -> None:
+    """What makes a matrix orthogonal lifts small singular values, and rounding with them: alike, but not to the bit."""
+    data = write_reversals(tmp_path / "reversed.tsv")
+    one, two = (
+        [
+            event.loss
+            for event in start(make(data, workers=n, optimizer="muon"), tmp_path / str(n)).fit.run()
+            if isinstance(event, Stepped)
+        ]
+        for n in (1, 2)
+    )
+    assert one == pytest.approx(two, rel=1e-3)
+    left, right = final(tmp_path / "1").tensors, final(tmp_path / "2").tensors
+    assert any("momentum." in name for name in left)
+    for name in (name for name in left if name.startswith("model.")):
+        torch.testing.assert_close(right[name], left[name], rtol=0, atol=1e-3)
+
+
+@pytest.mark.slow
 def test_a_process_that_is_killed_is_one_sentence_and_running_again_changes_no_bit(
     made: tuple[Config, Path, list[Any]],
 ) -> None:
