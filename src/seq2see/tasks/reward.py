@@ -11,7 +11,7 @@ from torch import Tensor
 
 from seq2see.core.choice import choosing
 from seq2see.core.memory import Memory
-from seq2see.core.tree import expand
+from seq2see.core.tree import expand, select
 from seq2see.data.batch import Batch
 from seq2see.data.sequences import PAD, pad
 from seq2see.data.store import Store
@@ -48,13 +48,30 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure
     references = [each for each in batch.references for _ in range(SAMPLES)]
     earned = torch.tensor([measure(*pair) for pair in zip(written, references, strict=True)])
     others = (earned.view(-1, SAMPLES).sum(dim=1).repeat_interleave(SAMPLES) - earned) / (SAMPLES - 1)
-    samples, mask = pad(written)
+    weights = (earned - others) / SAMPLES
+    rows = torch.tensor(
+        [len(each) for each in written]
+    ).argsort()  # few are long, and the others need not wait for them
+    parts = rows.split(len(memory.states))
+    return torch.stack([_weigh_samples(decoder, memory, written, weights, some) for some in parts]).sum()
+
+
+def _weigh_samples(
+    decoder: Decoder,
+    memory: Memory,
+    written: Sequence[tuple[int, ...]],
+    weights: Float[Tensor, " n"],
+    rows: Int[Tensor, " some"],
+) -> Float[Tensor, ""]:
+    """Minus the weighted log-probabilities of some samples, summed."""
+    samples, mask = pad([written[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full_like(samples[:, :1], START), samples[:, :-1]], dim=1)
+    sources = replace(select(replace(memory, grid=None), rows // SAMPLES), grid=memory.grid)
     with choosing():  # what hard attention chooses on the way is rewarded beside the likelihood, not here
-        features = decoder.features(inputs.masked_fill(~mask, PAD), _repeat(memory))
-    weights = ((earned - others) / SAMPLES).unsqueeze(1).expand(mask.shape)[mask]
+        features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
     output: Any = decoder.output
-    total, _ = output_cross_entropy(features[mask], output.weight, output.bias, samples[mask], weights=weights)
+    counts = weights[rows].unsqueeze(1).expand(mask.shape)[mask]
+    total, _ = output_cross_entropy(features[mask], output.weight, output.bias, samples[mask], weights=counts)
     return total
 
 
@@ -94,8 +111,3 @@ def _count(tokens: Sequence[int]) -> Counter[tuple[int, ...]]:
 def _strip(tokens: Sequence[int]) -> list[int]:
     """Without marks."""
     return [token for token in tokens if token not in (PAD, END)]
-
-
-def _repeat(memory: Memory) -> Memory:
-    """A memory for each sample."""
-    return replace(expand(replace(memory, grid=None), SAMPLES), grid=memory.grid)
