@@ -10,12 +10,15 @@ from reversal import SMALL, configure, start, write_reversals
 from torch import nn
 
 from seq2see.core.memory import Memory
+from seq2see.core.tree import expand
 from seq2see.data.batch import Batch, collate
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store
-from seq2see.data.tokenise import END
+from seq2see.data.tokenise import END, START
 from seq2see.nn.loss import output_cross_entropy
+from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
+from seq2see.search.walk import walk
 from seq2see.tasks.reward import SAMPLES, build_measure, draw_samples, measure_best, measure_gleu, reward_loss
 from seq2see.train.job import Job
 
@@ -95,6 +98,26 @@ def test_samples_follow_the_model_and_leave_it_as_it_was(tmp_path: Path, kind: s
     samples = draw_samples(model.decoder, model.encoder(batch.source, batch.source_mask), longest=7)
     assert samples == [(END,)] * (3 * SAMPLES)
     assert model.decoder.training
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_samples_that_share_a_memory_are_those_with_one_each(tmp_path: Path, kind: str) -> None:
+    fit = make(tmp_path, kind)
+    model = fit.model.eval()
+    batch = collate(fit.store, torch.arange(5).numpy())
+    limits = Limits(START, END, torch.tensor([9, 2, 3, 4, 3, 3, 9, 1, 9, 8]))
+
+    def choose(logprobs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        return logprobs.topk(2, dim=1).indices.gather(1, (rows % 2).unsqueeze(1)).squeeze(1)
+
+    with torch.inference_mode():
+        fixed, state = model.decoder.begin(model.encoder(batch.source, batch.source_mask))
+        apart = walk(model.decoder.step, expand(state, 2), expand(fixed, 2), limits, choose=choose)
+        shared = walk(model.decoder.step, expand(state, 2), fixed, limits, choose=choose, copies=2)
+    assert len({len(each.tokens) for each in apart}) > 2
+    for one, other in zip(apart, shared, strict=True):
+        assert one.tokens == other.tokens
+        assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
 
 class Coin(nn.Module):

@@ -14,10 +14,15 @@ from seq2see.search.hypothesis import Hypothesis, Limits, Step
 Choice = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
 
 
-def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice) -> list[Hypothesis]:
-    """One hypothesis for each source; a source that is done leaves the batch."""
+def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice, copies: int = 1) -> list[Hypothesis]:
+    """One hypothesis for each row; a source that is done leaves the batch.
+
+    copies: rows of the state for each source, neighbours together, which share its row of what is fixed; a source is
+    done with the last of them.
+    """
     found: list[list[tuple[int, float]]] = [[] for _ in limits.longest]
     alive = torch.arange(len(found))
+    going = torch.ones(len(found), dtype=torch.bool)  # not done; all rows are, if a source has one
     tokens = torch.full_like(alive, limits.start)
     history = tokens.new_empty(len(found), 0)
     for position in range(int(limits.longest.max())):
@@ -25,19 +30,22 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice) 
         logprobs = limits.logprobs(logits, history, alive)
         tokens = choose(logprobs, alive)
         taken = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
-        for source, token, logprob in zip(alive.tolist(), tokens.tolist(), taken.tolist(), strict=True):
-            found[source].append((token, logprob))
+        rows = zip(alive.tolist(), going.tolist(), tokens.tolist(), taken.tolist(), strict=True)
+        for row, wanted, token, logprob in rows:
+            if wanted:
+                found[row].append((token, logprob))
         history = torch.cat([history, tokens.unsqueeze(1)], dim=1)
-        more = (tokens != limits.end) & (position + 1 < limits.longest[alive])
+        going &= (tokens != limits.end) & (position + 1 < limits.longest[alive])
         if limits.watch is not None:
-            given_up = limits.watch.step(alive.tolist(), lambda source: [_hypothesis(found[source], limits.end)])
-            more &= torch.tensor([source not in given_up for source in alive.tolist()])
-        going = more.nonzero().squeeze(1)
-        if len(going) == 0:
+            given_up = limits.watch.step(alive.tolist(), lambda row: [_hypothesis(found[row], limits.end)])
+            going &= torch.tensor([row not in given_up for row in alive.tolist()])
+        open_sources = going.view(-1, copies).any(dim=1)
+        if not open_sources.any():
             break
-        if len(going) < len(alive):
-            alive, tokens, history = alive[going], tokens[going], history[going]
-            state, fixed = select(state, going), select(fixed, going)
+        if not open_sources.all():
+            kept = open_sources.repeat_interleave(copies).nonzero().squeeze(1)
+            alive, going, tokens, history = alive[kept], going[kept], tokens[kept], history[kept]
+            state, fixed = select(state, kept), select(fixed, open_sources.nonzero().squeeze(1))
     return [_hypothesis(row, limits.end) for row in found]
 
 

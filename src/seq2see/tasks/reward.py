@@ -87,7 +87,7 @@ def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> list[tupl
     def choose(logprobs: Float[Tensor, "n v"], _: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
         return draw(logprobs.exp(), torch.rand(len(logprobs)))  # torch.multinomial takes twenty times as long
 
-    found = walk(decoder.step, expand(state, SAMPLES), expand(fixed, SAMPLES), limits, choose=choose)
+    found = walk(decoder.step, expand(state, SAMPLES), fixed, limits, choose=choose, copies=SAMPLES)
     module.train(training)
     return [hypothesis.tokens for hypothesis in found]
 
