@@ -48,7 +48,7 @@ def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     quickstart.make_files(quickstart.Task.shapes, None, tmp_path / quickstart.place_data(quickstart.Task.shapes))
     doctor(tmp_path / "shapes")
     said = capsys.readouterr().out
-    assert "train: 4 pictures with 2 captions each (8 in all)" in said
+    assert "train: 4 pictures with one caption each" in said
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
     with pytest.raises(ConfigError, match="shapes have no lengths"):
         quickstart.quickstart(task=quickstart.Task.shapes, lengths="1..3", out=tmp_path / "run")

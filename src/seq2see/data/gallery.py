@@ -30,12 +30,10 @@ def describe_pairs(pairs: Pairs) -> str:
     found = pairs.group()
     counts = [len(captions) for captions in found.references]
     each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
+    captions = "one caption each" if set(counts) == {1} else f"{each} captions each ({len(pairs):,} in all)"
     words = Counter(word for caption in pairs.target for word in caption.lower().split())
     often = sum(count >= OFTEN for count in words.values())
-    return (
-        f"{len(found):,} pictures with {each} captions each ({len(pairs):,} in all); "
-        f"{len(words):,} words, {often:,} of them {OFTEN} times or more"
-    )
+    return f"{len(found):,} pictures with {captions}; {len(words):,} words, {often:,} of them {OFTEN} times or more"
 
 
 def _describe_classes(pairs: Pairs, what: str) -> str:

@@ -38,22 +38,22 @@ COLOURS = {
     "pink": (245, 130, 190),
     "cyan": (40, 200, 215),
 }
-RADII = (0.09, 0.2)  # of the picture's side
+LARGE, SMALL = (0.15, 0.2), (0.09, 0.12)  # radii of the thing that is named first and of the other, in picture sides
 APART = 2.0  # how much further things are apart in the direction that is named than in the other
 GAP = 2  # pixels between things, at least
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A picture of two things, a caption from either's point of view, and where they are."""
+    """A picture of two things, a caption that begins with the larger one, and where they are."""
 
     pixels: UInt8[np.ndarray, "y x 3"]
-    captions: tuple[str, str]
+    caption: str
     things: tuple[Thing, Thing]
 
 
 def write_shapes(folder: Path, *, train: int, valid: int, test: int, seed: int) -> dict[str, Path]:
-    """Write pictures into images/ and a .jsonl file for each split, which names their captions, things and boxes.
+    """Write pictures into images/ and a .jsonl file for each split, which names their caption, things and boxes.
 
     A picture follows from the seed, its split and its number alone: more of them leave the others as they were.
     """
@@ -92,7 +92,10 @@ def read_things(file: Path) -> dict[str, list[Thing]]:
 
 
 def make_scene(random: np.random.Generator) -> Scene:
-    """Two things of other colour or shape, clearly beside or clearly above each other, on a noisy background."""
+    """Two things of other colour or shape, clearly beside or clearly above each other, on a noisy background.
+
+    One is clearly larger and named first: were the first word a matter of chance, none could say where to look for it.
+    """
     names = _name_things(random)
     radii, centres = _place(random)
     masks = [_fill(shape, radius, centre) for (_, shape), radius, centre in zip(names, radii, centres, strict=True)]
@@ -101,10 +104,9 @@ def make_scene(random: np.random.Generator) -> Scene:
         pixels[mask] = np.array(COLOURS[colour]) + random.integers(-15, 16, 3)
     pixels += random.normal(0, random.uniform(0, 14), pixels.shape)
     one, other = (f"a {colour} {shape}" for colour, shape in names)
-    there, back = _relate(centres)
     return Scene(
         np.clip(pixels, 0, 255).astype(np.uint8),
-        (f"{one} {there} {other}", f"{other} {back} {one}"),
+        f"{one} {_relate(centres)} {other}",
         (Thing(_bound(masks[0]), names[0]), Thing(_bound(masks[1]), names[1])),
     )
 
@@ -121,7 +123,7 @@ def _write_scene(folder: Path, name: str, seed: int) -> dict[str, Any]:
         {"words": list(thing.words), "box": [round(edge, 4) for edge in vars(thing.box).values()]}
         for thing in scene.things
     ]
-    return {"image": name, "captions": list(scene.captions), "things": things}
+    return {"image": name, "captions": [scene.caption], "things": things}
 
 
 def _name_things(random: np.random.Generator) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -133,7 +135,7 @@ def _name_things(random: np.random.Generator) -> tuple[tuple[str, str], tuple[st
 def _place(random: np.random.Generator) -> tuple[Float[np.ndarray, "2"], Float[np.ndarray, "2 2"]]:
     """Radii and centres (x, y) in pixels, drawn until they fit."""
     while True:
-        radii = random.uniform(*RADII, 2) * SIDE
+        radii = np.array([random.uniform(*LARGE), random.uniform(*SMALL)]) * SIDE
         centres = random.uniform(radii[:, None] + 1, SIDE - radii[:, None] - 1, (2, 2))
         near, far = np.sort(abs(centres[0] - centres[1]))
         if far >= radii.sum() + GAP and far >= APART * near:
@@ -154,11 +156,12 @@ def _paint_background(random: np.random.Generator) -> Float[np.ndarray, "y x 3"]
     return np.asarray((grey + slope[0] * ramp[None] + slope[1] * ramp[:, None] + spots)[..., None] + tint)
 
 
-def _relate(centres: Float[np.ndarray, "2 2"]) -> tuple[str, str]:
-    """How the first thing is to the second, and the second to the first."""
+def _relate(centres: Float[np.ndarray, "2 2"]) -> str:
+    """Where the first thing is, seen from the second."""
     across, down = centres[0] - centres[1]
-    names = ("left of", "right of") if abs(across) > abs(down) else ("above", "below")
-    return names if (across if abs(across) > abs(down) else down) < 0 else (names[1], names[0])
+    if abs(across) > abs(down):
+        return "left of" if across < 0 else "right of"
+    return "above" if down < 0 else "below"
 
 
 def _bound(mask: Bool[np.ndarray, "y x"]) -> Box:
