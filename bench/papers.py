@@ -37,13 +37,15 @@ MODELS = {
 }
 SCORES = {
     **{
-        f"global {score}": ["preset=luong2015", f"{READER}.score={score}"]
+        f"global {score}": ["preset=bahdanau2015", f"{READER}.score={score}"]
         for score in ("dot", "scaled_dot", "general", "additive", "location", "cosine")
     },
-    "local-m general": ["preset=luong2015", f"{READER}.window=monotonic"],
-    "local-p general": ["preset=luong2015", f"{READER}.window=predictive"],
+    **{
+        f"local-{kind[0]} general": ["preset=bahdanau2015", f"{READER}.score=general", f"{READER}.window={kind}"]
+        for kind in ("monotonic", "predictive")
+    },
 }
-SHORT = ["model.encoder.size=128", "model.decoder.size=128", "train.updates=1200"]  # enough to tell scores apart
+SHORT = ["model.encoder.size=128", "model.decoder.size=128", "train.updates=800"]  # enough to tell scores apart
 TABLES = {"models": (MODELS, []), "scores": (SCORES, SHORT)}
 
 
