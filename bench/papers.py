@@ -45,7 +45,11 @@ SCORES = {
         for kind in ("monotonic", "predictive")
     },
 }
-SHORT = ["model.encoder.size=128", "model.decoder.size=128", "train.updates=800"]  # enough to tell scores apart
+SHORT = [
+    "model.encoder.size=64",
+    "model.decoder.size=128",
+    "train.updates=800",
+]  # enough to tell scores apart, of equal sizes for dot
 TABLES = {"models": (MODELS, []), "scores": (SCORES, SHORT)}
 
 
