@@ -12,7 +12,7 @@ from seq2see.core.shapes import Count, Rate
 from seq2see.models.backbones import Map, build_backbone
 from seq2see.nn.dropout import Dropout
 
-AT_ONCE = 32  # pictures in a backbone, if it does not learn: its first maps are many times larger than what is read
+AT_ONCE = 2  # pictures in a backbone that does not learn: blocks of more than 32 MB are paged in anew each time
 
 
 class CnnEncoder(nn.Module):
