@@ -22,7 +22,7 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice, 
     """
     found: list[list[tuple[int, float]]] = [[] for _ in limits.longest]
     alive = torch.arange(len(found))
-    going = torch.ones(len(found), dtype=torch.bool)  # not done; all rows are, if a source has one
+    going = torch.ones(len(found), dtype=torch.bool)  # rows that are not done; some stay for the sake of others
     tokens = torch.full_like(alive, limits.start)
     history = tokens.new_empty(len(found), 0)
     for position in range(int(limits.longest.max())):

@@ -49,10 +49,8 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure
     earned = torch.tensor([measure(*pair) for pair in zip(written, references, strict=True)])
     others = (earned.view(-1, SAMPLES).sum(dim=1).repeat_interleave(SAMPLES) - earned) / (SAMPLES - 1)
     weights = (earned - others) / SAMPLES
-    rows = torch.tensor(
-        [len(each) for each in written]
-    ).argsort()  # few are long, and the others need not wait for them
-    parts = rows.split(len(memory.states))
+    shortest_first = torch.tensor([len(each) for each in written]).argsort()
+    parts = shortest_first.split(len(memory.states))  # few are long, and the others need not wait for them
     return torch.stack([_weigh_samples(decoder, memory, written, weights, some) for some in parts]).sum()
 
 
