@@ -171,3 +171,5 @@ def record_alignments(run: Run, predictions: Iterator[Prediction], file: Path | 
 def _need_texts(run: Run) -> None:
     if run.config.task != "transduction":
         raise Seq2SeeError(f"words are aligned between two texts, but {run.folder.path} chooses labels; inspect it.")
+    if run.config.reads_pictures:
+        raise Seq2SeeError(f"words are aligned between two texts, but {run.folder.path} reads pictures; inspect it.")

@@ -111,6 +111,10 @@ def compare(
             raise Seq2SeeError(
                 f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
             )
+        if run.config.reads_pictures:
+            raise Seq2SeeError(
+                f"a comparison is between runs that read texts, but {name} reads pictures; evaluate each of them."
+            )
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     searches = {name: choose_search(run.config.search, beam=beam) for name, run in runs.items()}
     workers = workers or max(choose_workers(run, len(pairs), searches[name]) for name, run in runs.items())

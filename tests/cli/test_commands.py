@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from reversal import write_reversals
 from torch import nn
 
@@ -61,6 +62,16 @@ def test_predict_gives_a_line_for_every_line(run: Path, tmp_path: Path) -> None:
 def test_predict_of_nothing_is_nothing(run: Path) -> None:
     result = seq2see("predict", run, "-", stdin="")
     assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_a_picture_is_no_text(run: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (2, 2)).save(tmp_path / "dot.png")
+    for command in ("predict", "inspect"):
+        assert "dot.png: this is a picture, and the run reads texts" in refused(
+            seq2see(command, run, tmp_path / "dot.png")
+        )
+    assert "this run reads texts; got x.gif" in refused(seq2see("inspect", run, "abc", "-o", "x.gif"))
+    assert seq2see("inspect", run, "dot.png").returncode == 0  # no file, so it is a text
 
 
 def test_predict_tells_everything_in_json(run: Path) -> None:
@@ -172,7 +183,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
     rows = "".join(f"{n},x{n},{n}y\n" for n in range(40))
     (tmp_path / "three.csv").write_text("id,from,to\n" + rows)
     (tmp_path / "two.tsv").write_text("x1\t1y\nx2\t2y\n")
-    words = ["data.fields=[from,to]", "train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "run"]
+    words = ["--fields", "from,to", "train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "run"]
     assert seq2see("train", tmp_path / "three.csv", *words).returncode == 0
     for data in ("three.csv", "two.tsv"):
         assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
@@ -204,6 +215,14 @@ MISTAKES = {
     "one source": (["single.tsv"], "at least two different sources"),
     "held-out data that is missing": (["right.yaml", "--valid", "nowhere.tsv"], "nowhere.tsv: there is no such file"),
     "config and parallel files": (["right.yaml", "--source", "two.txt"], "a config names its own training data"),
+    "texts for pictures": (["good.tsv", "preset=vit-caption"], "reads pictures, and the data is texts; take another"),
+    "pictures for texts": (["pictures.tsv", "preset=cho2014"], "reads texts, and the data is pictures; take another"),
+    "texts for labels": (["good.tsv", "preset=han2016"], "chooses labels, and the targets of the data are texts"),
+    "a task without its parts": (
+        ["good.tsv", "preset=cho2014", "task=classification"],
+        "it must have no model.decoder",
+    ),
+    "a run for data": (["old"], "old holds a run; to go on with it, give old/config.yaml"),
     "two files": (["good.tsv", "one.tsv"], "give one data file"),
     "nothing": ([], "give one data file"),
 }
@@ -213,6 +232,10 @@ MISTAKES = {
 def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: str) -> None:
     write_reversals(tmp_path / "good.tsv", 20)
     (tmp_path / "empty.tsv").touch()
+    Image.new("RGB", (2, 2)).save(tmp_path / "dot.png")
+    (tmp_path / "pictures.tsv").write_text("image\tcaption\n" + "".join(f"dot.png\tcaption {n}\n" for n in range(9)))
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "config.yaml").touch()
     (tmp_path / "one.tsv").write_text("alone\n")
     (tmp_path / "single.tsv").write_text("a\tb\n")
     (tmp_path / "right.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\n")

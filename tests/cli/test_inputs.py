@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from seq2see.cli.decoding import Wishes
 from seq2see.cli.inputs import check_pairs, read_pictures, warn_of_length
 from seq2see.core.errors import DataError
 from seq2see.data.labels import LabelSet
 from seq2see.data.pairs import Pairs
 from seq2see.data.pictures import Pictures
 from seq2see.data.tokenise import Characters
+from seq2see.search.rules import Rules
 
 
 def test_a_list_of_pictures_keeps_its_lines_and_files_are_left_out(
@@ -46,3 +48,12 @@ def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.Cap
         check_pairs(texts, Pairs(["a"], ["1"]))
     with pytest.raises(DataError, match="reads text, and the data is pictures"):
         check_pairs(texts, Pairs(["/a.jpg"], ["pos"]))
+
+
+def test_what_labels_cannot_do_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    config = SimpleNamespace(task="classification", search="greedy")
+    run: Any = SimpleNamespace(config=config, rules=Rules())
+    Wishes(n_best=2).apply(run)
+    assert capsys.readouterr().err == ""
+    Wishes(min_length=3, ban=["a"]).apply(run)
+    assert "chooses labels and writes nothing, so --min-length and --ban" in capsys.readouterr().err

@@ -7,10 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 import seq2see
+from seq2see.align import give_pairs
 from seq2see.cli import quickstart as command
 from seq2see.cli.app import app
+from seq2see.compare import compare
 from seq2see.core.box import Thing
-from seq2see.core.errors import ConfigError
+from seq2see.core.errors import ConfigError, Seq2SeeError
+from seq2see.data.pairs import Origin, Pairs
 from seq2see.data.shapes import read_things
 from seq2see.review import play_pointing
 from seq2see.run import Prediction
@@ -52,6 +55,11 @@ def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
     metrics = {metric.name: metric for metric in play_pointing(captioner, predictions, things)}
     assert 0 < metrics["pointing_chance"].value < 100
     assert "n:16|grid:8x8" in metrics["pointing"].signature, "two words for each of two things in four pictures"
+    pairs = Pairs(list(things), ["a thing"] * len(things))
+    with pytest.raises(Seq2SeeError, match=r"aligned between two texts, but .* reads pictures"):
+        give_pairs(captioner, pairs)
+    with pytest.raises(Seq2SeeError, match="one reads pictures; evaluate each"):
+        compare({"one": captioner, "two": captioner}, pairs, Origin(tmp_path))
 
 
 def name_all(captioner: seq2see.Run, source: str, things: list[Thing]) -> Prediction:

@@ -89,6 +89,15 @@ def test_missing_pictures_are_named_and_their_captions_skipped(tmp_path: Path) -
     assert "(3 in all)" in lost.remedy
 
 
+def test_a_picture_without_captions_is_named_and_skipped(tmp_path: Path) -> None:
+    draw(tmp_path / "a.jpg")
+    draw(tmp_path / "b.jpg")
+    lines = '{"image": "a.jpg", "captions": []}\n{"image": "b.jpg", "captions": ["a dog"]}\n'
+    pairs, findings = read_pairs(Origin(write(tmp_path / "captions.jsonl", lines)))
+    assert rows(pairs) == [(str(tmp_path / "b.jpg"), "a dog")]
+    assert find(findings, "blank").line == 1
+
+
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [

@@ -235,7 +235,7 @@ def test_json_that_has_not_two_texts_is_refused(tmp_path: Path, line: str, expec
 
 def test_unclear_fields_are_listed(tmp_path: Path) -> None:
     sentence = refuse(tmp_path, '{"a": "1", "b\\n": "2", "c": "3"}\n', "x.jsonl")
-    assert "got 'a', 'b\\n', 'c'; name them with data.fields=[SOURCE,TARGET]." in sentence
+    assert "got 'a', 'b\\n', 'c'; name them with --fields SOURCE,TARGET." in sentence
 
 
 def test_half_characters_of_json_are_replaced(tmp_path: Path) -> None:

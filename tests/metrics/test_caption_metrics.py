@@ -21,6 +21,11 @@ def values(outputs: list[str], references: list[list[str]]) -> dict[str, float]:
     ("text", "words"),
     [
         ('A man\'s "T-shirt" isn’t red , is it ?!', "a man 's t-shirt is n't red is it"),
+        ("一个红色的圆形。", "一 个 红 色 的 圆 形"),
+        ("कुत्ता लाल है", "कुत्ता लाल है"),
+        ("كَلْب أحمر", "كَلْب أحمر"),
+        ("İSTANBUL, güzel", "istanbul güzel"),
+        ("👍 👩‍👩‍👧!", "👍 👩‍👩‍👧"),
         ("the dogs' toys ; it 's 10:30 - time ...", "the dogs toys it 's 10:30 time"),
         ("Washington D.C. costs $3.50 & more (much)", "washington d.c. costs $ 3.50 & more much"),
         ("CAFE\u0301", "café"),

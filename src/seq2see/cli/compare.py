@@ -12,6 +12,7 @@ from seq2see.cli.counting import counting
 from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.cli.decoding import WorkersOption
 from seq2see.cli.evaluate import read_as_trained
+from seq2see.cli.inputs import check_pairs
 from seq2see.core.errors import Seq2SeeError
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def compare(
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
     pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
     show_findings(findings)
+    for run in loaded.values():
+        check_pairs(run, pairs)
     found = compare_runs(
         loaded,
         pairs,

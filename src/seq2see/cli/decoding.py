@@ -1,6 +1,6 @@
 """What the commands share about how outputs are found."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,6 +79,8 @@ class Wishes:
         """The same as arguments of `Run.predict`."""
         from seq2see.search.choose import choose_search
 
+        wanted = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "n_best"}
+        warn_of_labels(run, **wanted)
         options = self._given("length_penalty", "length_form", "coverage_penalty")
         options = {name: str(value) if name == "length_form" else value for name, value in options.items()}
         rules = self._given("min_length", "max_length", "no_repeat") | ({"ban": tuple(self.ban)} if self.ban else {})
@@ -99,6 +101,14 @@ class Wishes:
         from seq2see.data.dictionary import read_dictionary
 
         return read_dictionary(self.dictionary)
+
+
+def warn_of_labels(run: "Run", **options: Any) -> None:
+    """Name the options that were given for a run that chooses labels, where they mean nothing."""
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
+    if given and run.config.task == "classification":
+        message = f"warning: this run chooses labels and writes nothing, so {' and '.join(given)} changes nothing"
+        typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 
 def read_prefixes(prefix: str | None, file: Path | None, count: int) -> list[str]:

@@ -21,7 +21,17 @@ def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
         return read_pictures(run.task.source, files)
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
+    for file in files:
+        refuse_picture(run, file)
     return read_lines(files[0] if files else Path("-"))
+
+
+def refuse_picture(run: "Run", file: Path) -> None:
+    """Tell whoever gives a picture to a run that reads texts; a text that looks like a name of one is a text."""
+    from seq2see.data.album import ENDINGS
+
+    if not reads_pictures(run) and file.suffix.lower() in ENDINGS and file.is_file():
+        raise DataError("this is a picture, and the run reads texts; give a text, or a run for pictures.", file=file)
 
 
 def reads_pictures(run: "Run") -> bool:

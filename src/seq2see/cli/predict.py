@@ -25,6 +25,7 @@ from seq2see.cli.decoding import (
     WithOption,
     WorkersOption,
     read_prefixes,
+    warn_of_labels,
 )
 from seq2see.cli.inputs import read_inputs, reads_pictures, warn_of_length
 from seq2see.core.errors import DataError
@@ -92,6 +93,7 @@ def predict(
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     lines = read_inputs(loaded, files or [])
+    warn_of_labels(loaded, prefix=prefix, prefix_file=prefix_file)
     prefixes = read_prefixes(prefix, prefix_file, len(lines))
     if max_length is None:
         warn_of_length(loaded, lines, "or cut it, or give --max-length")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data import SourceOption, TargetOption, name_origin, name_parts
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_fields, name_origin, name_parts
 from seq2see.core.errors import ConfigError
 
 
@@ -19,6 +19,7 @@ def train(
     ] = None,
     source: SourceOption = None,
     target: TargetOption = None,
+    fields: FieldsOption = None,
     valid: Annotated[Path | None, typer.Option(help="Held-out data to choose the best weights by.")] = None,
     test: Annotated[Path | None, typer.Option(help="Held-out data to score at the end.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder.")] = None,
@@ -33,10 +34,14 @@ def train(
     """
     files = [word for word in words or [] if "=" not in word or Path(word).is_file()]
     settings = [word for word in words or [] if word not in files]
+    if fields is not None:
+        settings = [f"data.fields={json.dumps(name_fields(fields))}", *settings]
     if len(files) > 1:
         raise ConfigError(f"give one data file or config; got {' and '.join(files)}; settings are written key=value.")
     main = Path(files[0]) if files else None
-    folder = out or Path("runs") / (main or source or Path("run")).name.partition(".")[0]
+    if main is not None and (main / "config.yaml").is_file():
+        raise ConfigError(f"{main} holds a run; to go on with it, give {main / 'config.yaml'}.")
+    folder = out or name_folder(main or source)
     from seq2see.cli.training import decide_config, run_training
     from seq2see.config.load import load_config
 
@@ -52,3 +57,10 @@ def train(
     origin = name_origin(parts["train"], source, target)
     loaded, remarks = decide_config(origin, extra, settings, folder)
     run_training(loaded, folder, near=origin.file.parent, remarks=remarks)
+
+
+def name_folder(main: Path | None) -> Path:
+    """Where a run goes if nobody says so: a name like that of its data, or, for a run's own configuration, that run."""
+    if main is not None and main.name == "config.yaml" and (main.parent / "checkpoints").is_dir():
+        return main.parent
+    return Path("runs") / (main or Path("run")).name.partition(".")[0]

@@ -225,13 +225,21 @@ class Config(Section):
         asked = self.tokens.target or self.tokens.joint
         if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
-        known = get_args(LabelMetric if chooses else CaptionMetric if self._reads("pictures") else TextMetric)
+        known = get_args(LabelMetric if chooses else CaptionMetric if self.reads_pictures else TextMetric)
         if self.train.watch not in ("valid_loss", *known):
             raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
         if chooses and (self.train.attention_penalty or self.train.output_bias == "counts" or self.train.reward):
             raise ValueError(f"cannot have train.attention_penalty, train.output_bias or train.reward{why}")
         return self
 
-    def _reads(self, kind: str) -> bool:
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether sources are pictures, not texts."""
         spec = self.tokens.source
-        return kind == (spec.get("kind") if isinstance(spec, dict) else spec)
+        return (spec.get("kind") if isinstance(spec, dict) else spec) == "pictures"
+
+    @property
+    def chooses_labels(self) -> bool:
+        """Whether each source has one label, of those that the training data has."""
+        spec = self.tokens.target
+        return self.task == "classification" and not (isinstance(spec, dict) and spec.get("separator"))

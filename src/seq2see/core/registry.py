@@ -188,6 +188,8 @@ def complain(name: str, problem: ErrorDetails) -> str:
     message = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
     expected = re.findall("'([^']*)'", problem["ctx"]["expected"]) if problem["type"] == "literal_error" else []
     hint = suggest(str(problem["input"]), expected)
+    if not name:  # a rule about several keys; the whole configuration would tell nobody anything
+        return f"it {message}."
     return f"{name} {message[0].lower() + message[1:]}; got {shorten(problem['input'])}{hint or '.'}"
 
 

@@ -9,6 +9,8 @@ from unicodedata import category
 Unit = Literal["words", "characters"]
 Span = tuple[int, int]  # start and end in the text
 
+# scripts that put no spaces between words, for a class of a regular expression
+UNSPACED = "".join(rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
 SPARSE = 20  # a script that writes spaces between words has one for every so many characters, and mostly more
 
 

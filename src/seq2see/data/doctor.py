@@ -93,7 +93,7 @@ def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
         return []
     some = ", ".join(repr(label) for label in sorted(set(pairs.source))[:3])
     message = f"the sources are few and come again and again, as labels do ({some}), and the targets do not"
-    remedy = "if they are labels, say so with data.fields=[SOURCE,TARGET], or [2,1] for a file without a header"
+    remedy = "if they are labels, say so with --fields SOURCE,TARGET, or 2,1 for a file without a header"
     return [Finding("warning", message, remedy, origin.file)]
 
 

@@ -115,7 +115,7 @@ def tell_labels(target: str, reading: Reading) -> bool | None:
 def note_fields(fields: tuple[str, str], file: Path, number: int, reading: Reading) -> None:
     """Say which fields were taken."""
     message = f"source is taken from {fields[0]!r} and target from {fields[1]!r}"
-    reading.note(message, "name others with data.fields=[SOURCE,TARGET]", file, [number], level="note")
+    reading.note(message, "name others with --fields SOURCE,TARGET", file, [number], level="note")
 
 
 def list_names(names: Sequence[str]) -> str:

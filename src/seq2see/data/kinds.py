@@ -1,5 +1,6 @@
 """What kind of data people brought, guessed from the pairs themselves."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
@@ -13,6 +14,8 @@ TOLD = 2  # the same, where the name of a column says that there are labels
 TORN = 0.05  # sources that have two labels, because somebody was not sure
 MOST = 200  # different labels
 SHORT = 4  # words of a label
+ENOUGH = 20  # pairs that can tell texts from labels
+DIFFERENT = 0.5  # of all targets, or of the sources with several: with more of them, targets are no labels
 
 
 def guess_kind(pairs: Pairs) -> Kind:
@@ -35,6 +38,16 @@ def guess_labels(pairs: Pairs) -> bool:
     if any(len(text.split()) > SHORT for text in spread(targets)):
         return False
     return bool(pairs.labels) or len(set(zip(pairs.source, targets, strict=True))) <= sources * (1 + TORN)
+
+
+def cannot_be_labels(pairs: Pairs) -> bool:
+    """Whether targets are texts for certain: most are met only once, or most sources have several."""
+    if len(pairs) < ENOUGH:
+        return False
+    targets = Counter(map(str.strip, pairs.target))
+    sources = Counter(source for source, _ in set(zip(pairs.source, map(str.strip, pairs.target), strict=True)))
+    several = sum(count > 1 for count in sources.values())
+    return len(targets) > DIFFERENT * len(pairs) or several > DIFFERENT * len(sources)
 
 
 def spread(texts: Sequence[str], count: int = LOOKED_AT) -> Sequence[str]:

@@ -186,7 +186,7 @@ def _find_numbered(table: Table, origin: Origin) -> tuple[int, int] | None:
     left, right = (int(name) for name in origin.fields)
     if not (1 <= left <= len(row) and 1 <= right <= len(row)):
         raise DataError(
-            f"columns are counted from 1, and here are {len(row)}; got {left} and {right}; mend data.fields.",
+            f"columns are counted from 1, and here are {len(row)}; got {left} and {right}; mend --fields.",
             file=origin.file,
             line=number,
         )
@@ -220,7 +220,7 @@ def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, 
 def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
     if header.count(name) != 1:
         raise DataError(
-            f"the header must name one column {name!r}; got {list_names(header)}; mend data.fields.",
+            f"the header must name one column {name!r}; got {list_names(header)}; mend --fields.",
             file=file,
             line=number,
         )
@@ -234,7 +234,7 @@ def _complain(width: int, row: list[str], delimiter: str) -> str:
         remedy = f"put a text that holds {between} in quotes"
     if got > width == 2:
         remedy += (
-            f", or choose two of the columns ({list_names(row)}) with data.fields=[SOURCE,TARGET]: the names that a "
+            f", or choose two of the columns ({list_names(row)}) with --fields SOURCE,TARGET: the names that a "
             "header gives them, or without one their numbers"
         )
     count = "two" if width == 2 else width

@@ -79,7 +79,7 @@ def _find_fields(record: dict[str, Any], file: Path, number: int, reading: Readi
         return texts[0], texts[1]
     raise DataError(
         f"it must be clear which fields hold source and target; got {list_names(list(record))}; "
-        "name them with data.fields=[SOURCE,TARGET].",
+        "name them with --fields SOURCE,TARGET.",
         file=file,
         line=number,
     )
@@ -117,6 +117,8 @@ def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> st
 def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, *, labels: bool) -> list[str]:
     """The text of a field, or all texts of its list: a picture has several captions; labels are one target."""
     several = record.get(name)
+    if several == []:
+        return [""]  # which is named and skipped
     if not isinstance(several, list) or not several or not all(isinstance(text, str) for text in several):
         return [_find_text(name, record, file, number)]
     return [BETWEEN.join(several)] if labels else several

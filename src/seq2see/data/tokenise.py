@@ -19,6 +19,7 @@ from tokenizers import Tokenizer as Backend
 
 from seq2see.core.errors import TokenError
 from seq2see.core.token import Token
+from seq2see.core.word import UNSPACED
 from seq2see.data.sequences import PAD, Sequences, pack
 
 START, END, UNKNOWN = range(PAD + 1, 4)
@@ -26,8 +27,6 @@ MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 # what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
 MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
-# scripts that put no spaces between words: a letter of theirs, with the marks above and below it, is a word
-UNSPACED = "".join(rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
 # punctuation that is not inside a word: what stands before no letter, with the space before it, and what opens a word
 AROUND_WORDS = (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)")
 
@@ -195,6 +194,7 @@ class Words:
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
         """The most frequent words."""
+        # where nobody writes spaces, a letter with the marks above and below it is a word
         word = rf"(?:[{UNSPACED}]\p{{M}}*|[\w&&[^{UNSPACED}]]+|[^\w{SPACE}])"
         words = Regex(rf"{SPACE}?{word}|{SPACE}")
         backend = _begin(models.WordLevel(unk_token=MARKS[UNKNOWN]), self.normalise, words)

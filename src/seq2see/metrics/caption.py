@@ -3,19 +3,20 @@
 All are out of 100, but CIDEr-D, which is 1000 for a caption that all references agree on.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from math import exp
-from unicodedata import normalize
+from unicodedata import category, normalize
 
+import regex
 from rapidfuzz.distance import LCSseq
 
 from seq2see import __version__
 from seq2see.core.errors import DataError
+from seq2see.core.word import UNSPACED
 from seq2see.metrics.cider import LONGEST, WIDTH, Cider, Gram, count_grams
 from seq2see.metrics.meteor import METEOR, Meteor
 from seq2see.metrics.text import Metric
@@ -24,11 +25,14 @@ Words = tuple[str, ...]
 
 TINY, SMALL = 1e-15, 1e-9  # what COCO's BLEU adds to counts, so that nothing is divided by zero
 RECALL = 1.2  # how much more than precision recall weighs in ROUGE-L
+PIECE = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+"
 # initials with their points, numbers with theirs, words with hyphens, what English grammar hangs on, or one mark
-WORD = re.compile(
-    r"(?:[^\W\d_]\.){2,}|\d+(?:[.,:]\d+)+(?:-\w+)*|\w+(?:[-.]\w+)*(?:'\w+)*|'(?:s|re|ve|ll|d|m)\b|[^\w\s]"
+# (Penn Treebank); a letter of a script that puts no spaces between words, with the marks above and below it, is a word
+WORD = regex.compile(
+    rf"[{UNSPACED}]\p{{M}}*|(?:[^\W\d_]\.){{2,}}|\d+(?:[.,:]\d+)+(?:-{PIECE})*|{PIECE}(?:[-.]{PIECE})*(?:'{PIECE})*"
+    r"|'(?:s|re|ve|ll|d|m)\b|(?!\s)\X"
 )
-HANGING = re.compile(r"(?<=\w)(?=(?:n't|'(?:s|re|ve|ll|d|m))$)")  # as the Penn Treebank cuts it off
+HANGING = regex.compile(r"(?<=\w)(?=(?:n't|'(?:s|re|ve|ll|d|m))$)")  # as the Penn Treebank cuts it off
 KEPT = frozenset("&$%#@*+=/\\<>~^|§°£€")  # the marks that the literature does not count as punctuation
 
 
@@ -49,9 +53,15 @@ def glance_captions(outputs: Sequence[str], references: Sequence[Sequence[str]])
 
 def cut_caption(text: str) -> Words:
     """The words of a caption: lower case, no punctuation, cut nearly as the Penn Treebank cuts English."""
-    pieces = WORD.findall(normalize("NFC", text).lower().replace("’", "'"))
+    lower = normalize("NFC", text).lower().replace("i\u0307", "i")  # what Python makes of a Turkish capital i
+    pieces = WORD.findall(lower.replace("’", "'"))
     words = [word for piece in pieces for word in HANGING.split(piece)]
-    return tuple(word for word in words if word in KEPT or any(map(str.isalnum, word)))
+    return tuple(word for word in words if word in KEPT or any(map(_counts, word)))
+
+
+def _counts(char: str) -> bool:
+    """Whether a character makes a word: a letter, a digit, or a picture of its own."""
+    return char.isalnum() or category(char) == "So"
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     except FileNotFoundError:
         raise CheckpointError(f"{path}: there is no such file; is the training still to be run?") from None
     except (SafetensorError, OSError, struct.error, ValueError) as error:
-        raise CheckpointError(f"{path}: the file is damaged or cut short ({error}).") from None
+        raise CheckpointError(
+            f"{path}: the file is damaged or cut short ({error}); copy the run again, or train anew."
+        ) from None
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
     if metadata.get("digest") != _digest(tensors, metadata.get("facts", "") + metadata.get("names", "")):

@@ -153,7 +153,9 @@ class RunFolder:
         except FileNotFoundError:
             raise CheckpointError(f"{file}: there is no such file; the run folder is not whole.") from None
         except (TokenError, UnicodeDecodeError) as error:
-            raise CheckpointError(f"{file}: the file is damaged or cut short ({error}).") from None
+            raise CheckpointError(
+                f"{file}: the file is damaged or cut short ({error}); copy the run again, or train anew."
+            ) from None
 
 
 def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

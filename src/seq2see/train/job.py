@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
-from seq2see.core.errors import CheckpointError, ConfigError
+from seq2see.core.errors import CheckpointError, ConfigError, DataError
 from seq2see.core.files import write_atomic
 from seq2see.core.foreign import admit
+from seq2see.core.registry import shorten
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
+from seq2see.data.kinds import cannot_be_labels, guess_kind, guess_labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import make_ready
@@ -102,6 +105,7 @@ def prepare_job(
     """
     code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
+    check_kind(config, splits["train"])
     if "valid" not in splits:
         splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
     read_search(config.search)[0]()
@@ -133,6 +137,23 @@ def prepare_job(
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
+
+
+def check_kind(config: Config, pairs: Pairs) -> None:
+    """Refuse data that a configuration is not made for, before file names are read as texts, or texts as labels."""
+    who = f"preset {config.preset}" if config.preset else "this configuration"
+    pictures = guess_kind(pairs) == "pictures"
+    if pictures != config.reads_pictures:
+        kinds = ("texts", "pictures") if pictures else ("pictures", "texts")
+        task = "classification" if guess_labels(pairs) else "transduction"
+        names = ", ".join(preset_names(task=task, pictures=pictures))
+        raise DataError(f"{who} reads {kinds[0]}, and the data is {kinds[1]}; take another preset ({names}).")
+    if config.chooses_labels and cannot_be_labels(pairs):
+        names = ", ".join(preset_names(task="transduction", pictures=pictures))
+        raise DataError(
+            f"{who} chooses labels, and the targets of the data are texts, such as {shorten(pairs.target[0])}; check "
+            f"which fields are read, or take a preset that writes texts ({names})."
+        )
 
 
 def open_folder(job: Job, config_text: str) -> None:
