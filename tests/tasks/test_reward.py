@@ -19,7 +19,15 @@ from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
 from seq2see.search.walk import walk
-from seq2see.tasks.reward import SAMPLES, build_measure, draw_samples, measure_best, measure_gleu, reward_loss
+from seq2see.tasks.reward import (
+    SAMPLES,
+    TEMPERATURE,
+    build_measure,
+    draw_samples,
+    measure_best,
+    measure_gleu,
+    reward_loss,
+)
 from seq2see.train.job import Job
 
 TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
@@ -141,7 +149,7 @@ class Coin(nn.Module):
 
 
 def test_the_gradient_is_that_of_the_expected_reward() -> None:
-    """By hand: of two tokens one earns 1, so the derivative of the expected reward by its logit is p (1 - p) = 1/4."""
+    """By hand: of two tokens one earns 1, so that by its logit the expected reward has the derivative p (1 - p) / T."""
     coin, sources = Coin(), 3000
     memory = Memory(torch.zeros(sources, 1, 1), torch.ones(sources, 1, dtype=torch.bool))
     targets = torch.tensor([[4, END]]).expand(sources, -1)
@@ -152,8 +160,8 @@ def test_the_gradient_is_that_of_the_expected_reward() -> None:
     reward_loss(decoder, memory, batch, measure_best).backward()
     assert coin.output.weight.grad is not None
     right, wrong = (coin.output.weight.grad[4:, 0] / sources).tolist()
-    assert right == pytest.approx(-0.25, abs=0.01)
-    assert wrong == pytest.approx(0.25, abs=0.01)
+    assert right == pytest.approx(-0.25 / TEMPERATURE, abs=0.02)
+    assert wrong == pytest.approx(0.25 / TEMPERATURE, abs=0.02)
 
 
 @pytest.mark.parametrize(("normalise", "measure"), [("softmax", "gleu"), ("softmax", "cider"), ("hard", "gleu")])

@@ -29,6 +29,9 @@ SAMPLES = 4  # outputs that are drawn for each source; each is judged by what th
 ORDER = 4  # tokens of the longest n-grams that are compared
 ROOM = 5  # tokens by which a sample may be longer than the longest target of all sources in its batch
 NEVER = [PAD, START, UNKNOWN]
+# samples are drawn from the model's probabilities to the power of 1 / TEMPERATURE, and these are what learns: a model
+# that learned with label smoothing gives a tenth to words that do not fit, and most outputs would have one of them
+TEMPERATURE = 0.5
 
 
 def build_measure(kind: str, store: Store) -> Measure:
@@ -43,6 +46,9 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure
 
     Its gradient is that of - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples.
     """
+    module: Any = decoder
+    training = module.training
+    module.eval()  # the very model that draws is weighed; what dropout would leave of it is another one
     longest = max(len(each) for references in batch.references for each in references)
     written = draw_samples(decoder, memory, longest=longest + ROOM)
     references = [each for each in batch.references for _ in range(SAMPLES)]
@@ -51,7 +57,9 @@ def reward_loss(decoder: Decoder, memory: Memory, batch: Batch, measure: Measure
     weights = (earned - others) / SAMPLES
     shortest_first = torch.tensor([len(each) for each in written]).argsort()
     parts = shortest_first.split(len(memory.states))  # few are long, and the others need not wait for them
-    return torch.stack([_weigh_samples(decoder, memory, written, weights, some) for some in parts]).sum()
+    total = torch.stack([_weigh_samples(decoder, memory, written, weights, some) for some in parts]).sum()
+    module.train(training)
+    return total
 
 
 def _weigh_samples(
@@ -69,24 +77,22 @@ def _weigh_samples(
         features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
     output: Any = decoder.output
     counts = weights[rows].unsqueeze(1).expand(mask.shape)[mask]
-    total, _ = output_cross_entropy(features[mask], output.weight, output.bias, samples[mask], weights=counts)
+    cool = features[mask] / TEMPERATURE, output.weight, output.bias / TEMPERATURE
+    total, _ = output_cross_entropy(*cool, samples[mask], weights=counts)
     return total
 
 
 @torch.no_grad()
 def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> list[tuple[int, ...]]:
     """Some outputs for each source, neighbours together, the end mark last if it was reached."""
-    module: Any = decoder
-    training = module.training
-    module.eval()
     fixed, state = decoder.begin(memory)
     limits = Limits(START, END, torch.full((len(memory.states) * SAMPLES,), longest), banned=NEVER)
 
     def choose(logprobs: Float[Tensor, "n v"], _: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-        return draw(logprobs.exp(), torch.rand(len(logprobs)))  # torch.multinomial takes twenty times as long
+        chances = (logprobs / TEMPERATURE).softmax(dim=1)
+        return draw(chances, torch.rand(len(logprobs)))  # torch.multinomial takes twenty times as long
 
     found = walk(decoder.step, expand(state, SAMPLES), fixed, limits, choose=choose, copies=SAMPLES)
-    module.train(training)
     return [hypothesis.tokens for hypothesis in found]
 
 
