@@ -9,6 +9,7 @@ from seq2see.config.load import Loaded, load_config, parse_setting, preset_names
 from seq2see.config.schema import Config, ParallelFiles
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
+from seq2see.search.choose import read_search
 
 START = "preset: bahdanau2015\ndata:\n  train: x.tsv\n"  # three lines
 
@@ -27,7 +28,7 @@ def check_parts(loaded: Loaded) -> None:
         for group in ("decoder", "pool"):
             if getattr(config.model, group) is not None:
                 part(group, getattr(config.model, group), path=("model", group))
-        part("search", config.search, path=("search",))
+        read_search(config.search)
         part("schedule", config.train.schedule, path=("train", "schedule"))
         for side in ("source", "target", "joint"):
             if getattr(config.tokens, side) is not None:

@@ -56,8 +56,7 @@ SHAPES: dict[str, Any] = {
         "updates": 1500,
         "batch_tokens": 640,
         "learning_rate": 0.002,
-        "ema": 0.99,
-        "reward": None,
+        "schedule": {"floor": 0.2},
         "evaluate_every": 150,
     },
 }
