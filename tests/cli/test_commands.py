@@ -142,6 +142,9 @@ def test_training_again_says_it_is_complete(run: Path) -> None:
     result = seq2see("train", run.parent / "reversed.tsv", *QUICK, "--out", run)
     assert result.returncode == 0
     assert "complete already" in result.stderr
+    alone = seq2see("train", run / "config.yaml", cwd=run.parent)
+    assert "complete already" in alone.stderr, "its own configuration leads to the run itself"
+    assert not (run.parent / "runs").exists()
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
