@@ -238,7 +238,8 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: s
     Image.new("RGB", (2, 2)).save(tmp_path / "dot.png")
     (tmp_path / "pictures.tsv").write_text("image\tcaption\n" + "".join(f"dot.png\tcaption {n}\n" for n in range(9)))
     (tmp_path / "old").mkdir()
-    (tmp_path / "old" / "config.yaml").touch()
+    for side in ("source", "target"):
+        (tmp_path / "old" / f"{side}.tokenizer.json").touch()
     (tmp_path / "one.tsv").write_text("alone\n")
     (tmp_path / "single.tsv").write_text("a\tb\n")
     (tmp_path / "right.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\n")

@@ -31,7 +31,7 @@ def test_a_list_of_pictures_keeps_its_lines_and_files_are_left_out(
 
 
 def test_a_line_longer_than_all_of_training_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    config = SimpleNamespace(data=SimpleNamespace(max_tokens=5), task="transduction")
+    config = SimpleNamespace(data=SimpleNamespace(max_tokens=5), task="transduction", reads_pictures=False)
     run: Any = SimpleNamespace(task=SimpleNamespace(source=Characters().learn(["a"])), config=config)
     warn_of_length(run, ["aaaa", "a" * 9])
     assert "line 2 has 10 tokens" in capsys.readouterr().err
@@ -41,7 +41,8 @@ def test_a_line_longer_than_all_of_training_is_named(capsys: pytest.CaptureFixtu
 
 def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     target = LabelSet(("neg", "pos"), (1, 1), 2)
-    texts: Any = SimpleNamespace(task=SimpleNamespace(source=Characters().learn(["a"]), target=target))
+    config, task = SimpleNamespace(reads_pictures=False), SimpleNamespace(target=target)
+    texts: Any = SimpleNamespace(config=config, task=task)
     check_pairs(texts, Pairs(["a", "b"], ["pos", "odd"]))
     assert "1 labels that the run does not know, such as 'odd'" in capsys.readouterr().err
     with pytest.raises(DataError, match="knows none of the labels"):
@@ -56,4 +57,4 @@ def test_what_labels_cannot_do_is_named(capsys: pytest.CaptureFixture[str]) -> N
     Wishes(n_best=2).apply(run)
     assert capsys.readouterr().err == ""
     Wishes(min_length=3, ban=["a"]).apply(run)
-    assert "chooses labels and writes nothing, so --min-length and --ban" in capsys.readouterr().err
+    assert "chooses labels and writes nothing; without effect: --min-length, --ban" in capsys.readouterr().err

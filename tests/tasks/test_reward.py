@@ -100,11 +100,12 @@ def test_nothing_is_drawn_from_what_is_not_a_number() -> None:
 @pytest.mark.parametrize("kind", MODELS)
 def test_samples_follow_the_model_and_leave_it_as_it_was(tmp_path: Path, kind: str) -> None:
     fit = make(tmp_path, kind)
-    batch = collate(fit.store, torch.arange(3).numpy())
+    batch = collate(fit.store, torch.arange(3).numpy(), referring=True)
     model = fit.model.train()
     model.decoder.output.bias.data[END] = 50.0
-    samples = draw_samples(model.decoder, model.encoder(batch.source, batch.source_mask), longest=7)
-    assert samples == [(END,)] * (3 * SAMPLES)
+    memory = model.encoder(batch.source, batch.source_mask)
+    assert draw_samples(model.decoder, memory, longest=7) == [(END,)] * (3 * SAMPLES)
+    reward_loss(model.decoder, memory, batch, measure_best)
     assert model.decoder.training
 
 

@@ -107,7 +107,7 @@ def warn_of_labels(run: "Run", **options: Any) -> None:
     """Name the options that were given for a run that chooses labels, where they mean nothing."""
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value]
     if given and run.config.task == "classification":
-        message = f"warning: this run chooses labels and writes nothing, so {' and '.join(given)} changes nothing"
+        message = f"warning: this run chooses labels and writes nothing; without effect: {', '.join(given)}"
         typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
     """The sources that files stand for, in their order."""
-    if reads_pictures(run):
+    if run.config.reads_pictures:
         return read_pictures(run.task.source, files)
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
@@ -30,15 +30,8 @@ def refuse_picture(run: "Run", file: Path) -> None:
     """Tell whoever gives a picture to a run that reads texts; a text that looks like a name of one is a text."""
     from seq2see.data.album import ENDINGS
 
-    if not reads_pictures(run) and file.suffix.lower() in ENDINGS and file.is_file():
+    if not run.config.reads_pictures and file.suffix.lower() in ENDINGS and file.is_file():
         raise DataError("this is a picture, and the run reads texts; give a text, or a run for pictures.", file=file)
-
-
-def reads_pictures(run: "Run") -> bool:
-    """Whether a run reads pictures, not texts."""
-    from seq2see.data.pictures import Pictures
-
-    return isinstance(run.task.source, Pictures)
 
 
 def check_pairs(run: "Run", pairs: "Pairs") -> None:
@@ -46,7 +39,7 @@ def check_pairs(run: "Run", pairs: "Pairs") -> None:
     from seq2see.data.kinds import guess_kind
     from seq2see.data.labels import LabelSet, split_labels
 
-    kinds = "pictures" if reads_pictures(run) else "text", guess_kind(pairs)
+    kinds = "pictures" if run.config.reads_pictures else "text", guess_kind(pairs)
     if kinds[0] != kinds[1]:
         raise DataError(f"this run reads {kinds[0]}, and the data is {kinds[1]}; give data such as it was trained on.")
     if not isinstance(run.task.target, LabelSet):
@@ -65,7 +58,7 @@ def check_pairs(run: "Run", pairs: "Pairs") -> None:
 def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") -> None:
     """Name the lines that are longer than all that training has shown, which take long and seldom succeed."""
     longest = run.config.data.max_tokens
-    if reads_pictures(run) or run.config.task == "classification":
+    if run.config.reads_pictures or run.config.task == "classification":
         return
     suspects = [(number, line) for number, line in enumerate(lines, 1) if len(line) > longest]
     sizes = [len(ids) for ids in run.task.source.ids([line for _, line in suspects])] if suspects else []

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.inputs import reads_pictures, refuse_picture, warn_of_length
+from seq2see.cli.inputs import refuse_picture, warn_of_length
 from seq2see.core.errors import AttentionError, Seq2SeeError
 
 
@@ -63,7 +63,7 @@ def inspect(
 
     loaded = seq2see.load(run, trust=trust)
     refuse_picture(loaded, Path(source))
-    if out is not None and out.suffix == ".gif" and not reads_pictures(loaded):
+    if out is not None and out.suffix == ".gif" and not loaded.config.reads_pictures:
         raise Seq2SeeError(f"a .gif shows a picture word by word, and this run reads texts; got {out}; choose another.")
     text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
     warn_of_length(loaded, [text])

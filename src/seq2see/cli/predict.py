@@ -27,7 +27,7 @@ from seq2see.cli.decoding import (
     read_prefixes,
     warn_of_labels,
 )
-from seq2see.cli.inputs import read_inputs, reads_pictures, warn_of_length
+from seq2see.cli.inputs import read_inputs, warn_of_length
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def predict(
     how = wishes.apply(loaded)
     with hire(loaded, workers or choose_workers(loaded, len(lines), how["search"])) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, how), alignments)
-        named = reads_pictures(loaded) and max(len(lines), len(files or [])) > 1  # who gives many wants to know which
+        several = max(len(lines), len(files or [])) > 1  # who gives many pictures wants to know which
+        named = loaded.config.reads_pictures and several
         save((write(prediction, form, attention, named=named) for prediction in predictions), out)
 
 

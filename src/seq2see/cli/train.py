@@ -39,12 +39,13 @@ def train(
     if len(files) > 1:
         raise ConfigError(f"give one data file or config; got {' and '.join(files)}; settings are written key=value.")
     main = Path(files[0]) if files else None
-    if main is not None and (main / "config.yaml").is_file():
-        raise ConfigError(f"{main} holds a run; to go on with it, give {main / 'config.yaml'}.")
-    folder = out or name_folder(main or source)
     from seq2see.cli.training import decide_config, run_training
     from seq2see.config.load import load_config
+    from seq2see.train.folder import RunFolder
 
+    if main is not None and RunFolder(main).has_task:
+        raise ConfigError(f"{main} holds a run; to go on with it, give {RunFolder(main).config_file}.")
+    folder = out or name_folder(main or source or Path("run"))
     extra = {name: str(path.absolute()) for name, path in (("valid", valid), ("test", test)) if path is not None}
     if main is not None and main.suffix in (".yaml", ".yml"):
         if source is not None or target is not None:
@@ -59,8 +60,9 @@ def train(
     run_training(loaded, folder, near=origin.file.parent, remarks=remarks)
 
 
-def name_folder(main: Path | None) -> Path:
+def name_folder(main: Path) -> Path:
     """Where a run goes if nobody says so: a name like that of its data, or, for a run's own configuration, that run."""
-    if main is not None and main.name == "config.yaml" and (main.parent / "checkpoints").is_dir():
-        return main.parent
-    return Path("runs") / (main or Path("run")).name.partition(".")[0]
+    from seq2see.train.folder import RunFolder
+
+    own = RunFolder(main.parent)
+    return own.path if main == own.config_file and own.has_task else Path("runs") / main.name.partition(".")[0]

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seq2see.core.choice import choosing
 from seq2see.core.memory import Memory
 from seq2see.core.tree import expand, select
 from seq2see.data.batch import Batch
@@ -73,8 +72,7 @@ def _weigh_samples(
     samples, mask = pad([written[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full_like(samples[:, :1], START), samples[:, :-1]], dim=1)
     sources = replace(select(replace(memory, grid=None), rows // SAMPLES), grid=memory.grid)
-    with choosing():  # what hard attention chooses on the way is rewarded beside the likelihood, not here
-        features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
+    features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
     output: Any = decoder.output
     counts = weights[rows].unsqueeze(1).expand(mask.shape)[mask]
     cool = features[mask] / TEMPERATURE, output.weight, output.bias / TEMPERATURE
