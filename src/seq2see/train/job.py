@@ -152,7 +152,7 @@ def check_kind(config: Config, pairs: Pairs) -> None:
         names = ", ".join(preset_names(task="transduction", pictures=pictures))
         raise DataError(
             f"{who} chooses labels, and the targets of the data are texts, such as {shorten(pairs.target[0])}; check "
-            f"which fields are read, or take a preset that writes texts ({names}); if they are several labels in one, say "
+            f"which fields are read, or take a preset that writes texts ({names}); of several labels in one, say "
             'tokens.target={kind: labels, separator: ","}.'
         )
 
