@@ -41,10 +41,10 @@ def guess_labels(pairs: Pairs) -> bool:
 
 
 def cannot_be_labels(pairs: Pairs) -> bool:
-    """Whether targets are texts for certain: most are met only once, or most sources have several."""
+    """Whether targets are texts for certain: they hardly come again, or most sources have several."""
     if len(pairs) < ENOUGH:
         return False
-    targets = Counter(map(str.strip, pairs.target))
+    targets = set(map(str.strip, pairs.target))
     sources = Counter(source for source, _ in set(zip(pairs.source, map(str.strip, pairs.target), strict=True)))
     several = sum(count > 1 for count in sources.values())
     return len(targets) > DIFFERENT * len(pairs) or several > DIFFERENT * len(sources)
