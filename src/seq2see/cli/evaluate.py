@@ -11,6 +11,7 @@ from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOptio
 from seq2see.cli.decoding import (
     BanOption,
     BeamOption,
+    ConsensusOption,
     CoveragePenaltyOption,
     DictionaryOption,
     LengthFormOption,
@@ -41,6 +42,7 @@ def evaluate(
     length_penalty: LengthPenaltyOption = None,
     length_form: LengthFormOption = None,
     coverage_penalty: CoveragePenaltyOption = None,
+    consensus: ConsensusOption = None,
     min_length: MinLengthOption = None,
     max_length: MaxLengthOption = None,
     no_repeat: NoRepeatOption = None,
@@ -81,6 +83,7 @@ def evaluate(
         length_penalty=length_penalty,
         length_form=length_form,
         coverage_penalty=coverage_penalty,
+        consensus=consensus,
         min_length=min_length,
         max_length=max_length,
         no_repeat=no_repeat,

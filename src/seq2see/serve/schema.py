@@ -71,6 +71,7 @@ class Options(Shape):
     length_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
     length_form: Literal["power", "gnmt"] | None = None
     coverage_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
+    consensus: Annotated[float, Field(ge=0, le=100)] | None = None
     min_length: Annotated[int, Field(ge=0), WHOLE] | None = None
     max_length: Annotated[int, Field(ge=1), WHOLE] | None = None
     no_repeat: Annotated[int, Field(ge=0, le=1000), WHOLE] | None = None
@@ -81,7 +82,7 @@ class Options(Shape):
     def decide(self, run: Run) -> Decoding:
         """The same as a search with its rules."""
         rules = self._given("min_length", "max_length", "no_repeat") | ({"ban": self.ban} if self.ban else {})
-        penalties = self._given("length_penalty", "length_form", "coverage_penalty")
+        penalties = self._given("length_penalty", "length_form", "coverage_penalty", "consensus")
         if self.sample is None:
             search = choose_search(run.config.search, beam=self.beam, n_best=self.n_best, options=penalties)
         elif self.beam is not None or penalties:

@@ -18,7 +18,7 @@ AT_ONCE = 2  # pictures in a backbone that does not learn: blocks of more than 3
 class CnnEncoder(nn.Module):
     """Xu et al. 2015, section 3.1.1: the cells of a map of features are the annotations, one state each.
 
-    backbone: efficientnet_lite0, small or cells (from scratch), or transformers:NAME_OR_FOLDER.
+    backbone: efficientnet_lite0 to 2, small or cells (from scratch), or transformers:NAME_OR_FOLDER.
     layer: which map of the backbone, as Python counts; of several the coarser ones are stretched to the finest.
     pool: only the mean of each map, as one cell.
     freeze: keep a backbone as others trained it; one from scratch always learns.
@@ -109,7 +109,7 @@ class CnnEncoder(nn.Module):
             return torch.cat([self._fold_some(some) for some in pixels.split(AT_ONCE)])
 
     def _fold_some(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
-        maps = self.backbone(pixels)
+        maps = (self.backbone.still if self.frozen else self.backbone)(pixels)
         chosen = zip(self.chosen, self.folds, strict=True)
         return torch.cat([F.pixel_unshuffle(self._pick(maps, layer), fold) for layer, fold in chosen], dim=1)
 

@@ -7,6 +7,7 @@ const NUMBERS = [
   ["n_best", "Outputs", ["beam", "sample"], 1, 1],
   ["length_penalty", "Length penalty", ["beam"], 0, 0.1],
   ["coverage_penalty", "Coverage penalty", ["beam"], 0, 0.1],
+  ["consensus", "Consensus", ["beam"], 0, 0.5],
   ["temperature", "Temperature", ["sample"], 0.01, 0.01],
   ["seed", "Seed", ["sample"], 0, 1],
   ["min_length", "Least tokens", WAYS, 0, 1],
