@@ -103,7 +103,7 @@ def make_scene(random: np.random.Generator) -> Scene:
     for (colour, _), mask in zip(names, masks, strict=True):
         pixels[mask] = np.array(COLOURS[colour]) + random.integers(-15, 16, 3)
     pixels += random.normal(0, random.uniform(0, 14), pixels.shape)
-    one, other = (f"a {colour} {shape}" for colour, shape in names)
+    one, other = (f"{'an' if colour == 'orange' else 'a'} {colour} {shape}" for colour, shape in names)
     return Scene(
         np.clip(pixels, 0, 255).astype(np.uint8),
         f"{one} {_relate(centres)} {other}",
