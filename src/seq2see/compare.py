@@ -14,7 +14,7 @@ from seq2see.inspect.lengths import Lengths
 from seq2see.inspect.measures import Measures
 from seq2see.metrics.alignment import Agreement, Gold
 from seq2see.metrics.length import score_buckets, sort_by_length
-from seq2see.metrics.significance import Tested, compare_systems
+from seq2see.metrics.significance import Tested, compare_captions, compare_systems
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.review import count_minutes, count_parameters, measure_looks
 from seq2see.run import Prediction, Run
@@ -77,8 +77,13 @@ class Comparison:
     data: str
     pairs: Pairs
     contenders: Sequence[Contender]
-    lengths: Lengths
+    lengths: Lengths | None  # None for pictures
     workers: int = 1  # processes that decoded together
+
+    @property
+    def unit(self) -> str:
+        """What a source is."""
+        return "picture" if self.lengths is None else "sentence"
 
 
 def name_runs(paths: Sequence[Path]) -> list[str]:
@@ -106,23 +111,22 @@ def compare(
 ) -> Comparison:
     """Decode the pairs with every run, each with as many workers (0: what is worth it), score, measure and align."""
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
-    for name, run in runs.items():
-        if run.config.task != "transduction":
-            raise Seq2SeeError(
-                f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
-            )
-        if run.config.reads_pictures:
-            raise Seq2SeeError(
-                f"a comparison is between runs that read texts, but {name} reads pictures; evaluate each of them."
-            )
+    pictures = _check_runs(runs)
+    if gold is not None and pictures:
+        raise Seq2SeeError("--gold aligns words with words, but these runs read pictures; leave it out.")
+    if pictures:
+        pairs = next(iter(runs.values())).task.examine(pairs)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     searches = {name: choose_search(run.config.search, beam=beam) for name, run in runs.items()}
     workers = workers or max(choose_workers(run, len(pairs), searches[name]) for name, run in runs.items())
     decoded = {name: _decode(name, run, pairs, searches[name], workers, watch) for name, run in runs.items()}
     texts = {name: [prediction.text for prediction in found] for name, (found, _) in decoded.items()}
     with watch("scoring", 1) as seen:
-        tested = compare_systems(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
-        lengths = _score_lengths(texts, pairs, bleu_tokenizer)
+        if pictures:
+            tested, lengths = compare_captions(texts, pairs.references), None
+        else:
+            tested = compare_systems(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+            lengths = _score_lengths(texts, pairs, bleu_tokenizer)
         seen()
     contenders = []
     for name, run in runs.items():
@@ -132,6 +136,20 @@ def compare(
             aligned = _align(run, pairs, truth, seen) if truth is not None and measures is not None else None
         contenders.append(Contender(name, run, predictions, tested[name], seconds, measures, aligned))
     return Comparison(str(origin), pairs, contenders, lengths, workers)
+
+
+def _check_runs(runs: Mapping[str, Run]) -> bool:
+    """Whether they caption pictures; refuse what cannot be compared."""
+    for name, run in runs.items():
+        if run.config.task != "transduction":
+            raise Seq2SeeError(
+                f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
+            )
+    seeing = [name for name, run in runs.items() if run.config.reads_pictures]
+    reading = [name for name in runs if name not in seeing]
+    if seeing and reading:
+        raise Seq2SeeError(f"{seeing[0]} reads pictures and {reading[0]} reads texts; compare runs of one kind.")
+    return bool(seeing)
 
 
 def _decode(

@@ -20,6 +20,7 @@ from seq2see.inspect.picture import save_figure, save_picture
 from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
+from seq2see.metrics.caption import cut_caption, rouge_l
 from seq2see.metrics.labels import tabulate_reliability
 from seq2see.metrics.pointing import Look, find_mentions, point, score_pointing
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, word_error_rate
@@ -40,12 +41,27 @@ class Review:
     references: Sequence[str]
     predictions: Sequence[Prediction]
     metrics: Sequence[Metric]
+    more: Sequence[Sequence[str]] = ()  # further references of each, if any has several
+
+    def example(self, row: int) -> Example:
+        """One of them, with what the model looked at."""
+        one, others = self.predictions[row], self.more[row] if self.more else ()
+        return Example(one.source, one.text, self.references[row], one.score, show_attention(one), others)
 
     @property
-    def mistakes(self) -> list[tuple[Prediction, str]]:
-        """Wrong predictions, the most confident first: those mislead people most."""
-        pairs = zip(self.predictions, self.references, strict=True)
-        return sorted(((p, r) for p, r in pairs if not is_match(p.text, r)), key=lambda pair: -pair[0].score)
+    def mistakes(self) -> list[int]:
+        """Which are wrong, the most confident first: those mislead people most.
+
+        Of several references no one is right; there, all are listed, from those that have least in common with any.
+        """
+        if any(self.more):
+            return sorted(range(len(self.predictions)), key=self._fit)
+        rows = [row for row, one in enumerate(self.predictions) if not is_match(one.text, self.references[row])]
+        return sorted(rows, key=lambda row: -self.predictions[row].score)
+
+    def _fit(self, row: int) -> float:
+        known = [cut_caption(text) for text in (self.references[row], *self.more[row])]
+        return rouge_l(cut_caption(self.predictions[row].text), known)
 
 
 def review(
@@ -69,7 +85,7 @@ def review(
     # several runs together give no likelihood of a whole target at once
     perplexity = [run.task.perplexity(run.model, pairs)] if writes and not run.others else []
     pointing = play_pointing(run, predictions, things) if writes and things else []
-    return Review(name, pairs.target, predictions, [*metrics, *perplexity, *pointing])
+    return Review(name, pairs.target, predictions, [*metrics, *perplexity, *pointing], pairs.more)
 
 
 def play_pointing(run: Run, predictions: Sequence[Prediction], things: Mapping[str, Sequence[Thing]]) -> list[Metric]:
@@ -133,14 +149,13 @@ def count_minutes(run: Run) -> float | None:
 
 def write_report(run: Run, result: Review) -> Path:
     """Write report.html into the run folder."""
-    shown = list(zip(result.predictions, result.references, strict=True))[:SHOWN]
     report = Report(
         title=f"{run.folder.path.name}: {result.name}",
         facts=_facts(run, result),
         scores=[Score(metric.name, metric.value, metric.signature) for metric in result.metrics],
         history=run.folder.read_metrics(),
-        examples=[_example(prediction, reference) for prediction, reference in shown],
-        mistakes=[_example(prediction, reference) for prediction, reference in result.mistakes[:WORST]],
+        examples=[result.example(row) for row in range(min(SHOWN, len(result.predictions)))],
+        mistakes=[result.example(row) for row in result.mistakes[:WORST]],
     )
     return save_page(render_report(report), run.folder.report_file)
 
@@ -166,10 +181,6 @@ def write_reliability(run: Run, result: Review) -> Path | None:
         ways["before calibration"] = [undo_temperature(p.probabilities or {}, run.task.temperature) for p, _ in known]
     figure = draw_reliability({name: tabulate_reliability(scores, right) for name, scores in ways.items()})
     return save_figure(figure, run.folder.path / "reliability.png")
-
-
-def _example(prediction: Prediction, reference: str) -> Example:
-    return Example(prediction.source, prediction.text, reference, prediction.score, show_attention(prediction))
 
 
 def _facts(run: Run, result: Review) -> dict[str, str]:

@@ -6,13 +6,22 @@ from typing import Any
 
 from seq2see.compare import Comparison, Contender
 from seq2see.inspect.comparison import DASH, Cell, Row, Sheet
+from seq2see.inspect.lengths import Lengths
 from seq2see.inspect.measures import Measures
 from seq2see.inspect.report import Example
 from seq2see.metrics.significance import Tested
 from seq2see.review import show_attention
 
 SURE = 0.05  # a p below counts as a difference
-NAMES = {"exact_match": "exact match", "bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+NAMES = {
+    "exact_match": "exact match",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
+    "rouge_l": "ROUGE-L",
+    "cider_d": "CIDEr-D",
+}
 
 
 def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
@@ -20,48 +29,52 @@ def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
     contenders = comparison.contenders
     shown = range(min(examples, len(comparison.pairs)))
     return Sheet(
-        title=f"{_list_names([each.name for each in contenders])} on {len(comparison.pairs):,} pairs",
+        title=f"{_list_names([each.name for each in contenders])} on {len(comparison.pairs):,} {comparison.unit}s",
         runs=[each.name for each in contenders],
-        rows=list_rows(contenders),
+        rows=list_rows(comparison),
         lengths=comparison.lengths,
-        examples=[[_show(each, comparison.pairs.target[row], row) for each in contenders] for row in shown],
+        examples=[[_show(each, comparison.pairs.references[row], row) for each in contenders] for row in shown],
         notes=[f"{each.name}: {note}" for each in contenders if each.attention for note in each.attention.notes],
         facts=_list_facts(comparison),
     )
 
 
-def list_rows(contenders: Sequence[Contender]) -> list[Row]:
+def list_rows(comparison: Comparison) -> list[Row]:
     """What runs are compared by; a dash for what one does not have."""
+    contenders = comparison.contenders
     first = contenders[0]
     rows = [
         Row(NAMES[tested.metric.name], [_say_score(each.tested[place], tested) for each in contenders], _order(tested))
         for place, tested in enumerate(first.tested)
     ]
     rows += [
-        Row("speed", [Cell(f"{each.speed:,.1f}") for each in contenders], "sentences/s here"),
+        Row("speed", [Cell(f"{each.speed:,.1f}") for each in contenders], f"{comparison.unit}s/s here"),
         Row("parameters", [Cell(f"{each.parameters:,}") for each in contenders]),
         Row("weights", [Cell(f"{each.megabytes:,.1f}") for each in contenders], "megabytes"),
         Row("training", [Cell(f"{each.minutes:,.1f}") if each.minutes else Cell() for each in contenders], "minutes"),
     ]
-    return [*rows, *_list_measures(contenders), *_list_errors(contenders)]
+    return [*rows, *_list_measures(contenders, covering=comparison.lengths is not None), *_list_errors(contenders)]
 
 
 def to_dict(comparison: Comparison) -> dict[str, Any]:
     """Everything that was measured, for programs."""
-    lengths, buckets = comparison.lengths, comparison.lengths.buckets
     return {
         "data": comparison.data,
         "pairs": len(comparison.pairs),
         "workers": comparison.workers,
         "runs": [_describe(each) for each in comparison.contenders],
-        "lengths": {
-            "unit": buckets.unit,
-            "buckets": [
-                {"low": b.low, "high": b.high, "mean": b.mean, "count": len(b.rows), "few": b.few}
-                for b in buckets.buckets
-            ],
-            "scores": {metric: dict(runs) for metric, runs in lengths.scores.items()},
-        },
+        "lengths": comparison.lengths and _describe_lengths(comparison.lengths),
+    }
+
+
+def _describe_lengths(lengths: Lengths) -> dict[str, Any]:
+    buckets = lengths.buckets
+    return {
+        "unit": buckets.unit,
+        "buckets": [
+            {"low": b.low, "high": b.high, "mean": b.mean, "count": len(b.rows), "few": b.few} for b in buckets.buckets
+        ],
+        "scores": {metric: dict(runs) for metric, runs in lengths.scores.items()},
     }
 
 
@@ -102,14 +115,18 @@ def _order(tested: Tested) -> str:
     return "" if tested.metric.higher_is_better else "less is better"
 
 
-def _list_measures(contenders: Sequence[Contender]) -> list[Row]:
+def _list_measures(contenders: Sequence[Contender], *, covering: bool) -> list[Row]:
+    """Numbers about attention; whether all of the source is looked at is a question for texts."""
     looks: list[tuple[str, str, Callable[[Measures], str]]] = [
         ("attention entropy", "bits", lambda m: f"{m.entropy:.2f}"),
         ("attention spread", "100% is uniform", lambda m: f"{m.spread:.0%}"),
-        ("source covered", "by 0.5 or more", lambda m: f"{m.coverage:.0%}"),
-        ("coverage error", "distance from 1", lambda m: f"{m.deviation:.2f}"),
         ("largest weight", "", lambda m: f"{m.peak:.2f}"),
     ]
+    if covering:
+        looks += [
+            ("source covered", "by 0.5 or more", lambda m: f"{m.coverage:.0%}"),
+            ("coverage error", "distance from 1", lambda m: f"{m.deviation:.2f}"),
+        ]
     rows = []
     for name, about, say in looks:
         cells = [Cell() if each.attention is None else Cell(say(each.attention)) for each in contenders]
@@ -139,7 +156,8 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
         "Data": comparison.data,
         "p": f"paired bootstrap against {first.name}, by sacrebleu; below {SURE} it says better or worse",
         "±": "half the width of the 95 % interval",
-        "Attention": "of each run's own outputs; covered, coverage error: what each source word got in all",
+        "Attention": "of each run's own outputs"
+        + ("; covered, coverage error: what each source word got in all" if comparison.lengths else ""),
         **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
         "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.contenders),
         **signatures,
@@ -147,9 +165,9 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
     }
 
 
-def _show(each: Contender, reference: str, row: int) -> Example:
-    prediction = each.predictions[row]
-    return Example(prediction.source, prediction.text, reference, prediction.score, show_attention(prediction))
+def _show(each: Contender, references: Sequence[str], row: int) -> Example:
+    one, (first, *others) = each.predictions[row], references
+    return Example(one.source, one.text, first, one.score, show_attention(one), others)
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -15,8 +15,10 @@ from seq2see.core.box import Thing
 from seq2see.core.errors import ConfigError, Seq2SeeError
 from seq2see.data.pairs import Origin, Pairs
 from seq2see.data.shapes import read_things
+from seq2see.inspect.comparison import render_comparison
 from seq2see.review import play_pointing
 from seq2see.run import Prediction
+from seq2see.sheet import make_sheet
 
 TINY = ["train.updates=2", "train.evaluate_every=2", "train.evaluate_pairs=4", "model.encoder.rows=12"]
 
@@ -58,8 +60,16 @@ def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
     pairs = Pairs(list(things), ["a thing"] * len(things))
     with pytest.raises(Seq2SeeError, match=r"aligned between two texts, but .* reads pictures"):
         give_pairs(captioner, pairs)
-    with pytest.raises(Seq2SeeError, match="one reads pictures; evaluate each"):
-        compare({"one": captioner, "two": captioner}, pairs, Origin(tmp_path))
+    with pytest.raises(Seq2SeeError, match="--gold aligns words with words"):
+        compare({"one": captioner, "two": captioner}, pairs, Origin(tmp_path), gold=tmp_path)
+    several = Pairs(list(things) * 2, ["a thing"] * len(things) + ["red left of blue"] * len(things))
+    found = compare({"one": captioner, "two": captioner}, several, Origin(tmp_path), workers=1)
+    sheet = make_sheet(found, examples=1)
+    assert sheet.title == "one and two on 4 pictures"
+    assert [row.name for row in sheet.rows[:6]] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
+    assert [tested.p_value for tested in found.contenders[1].tested] == [1] * 6
+    assert sheet.examples[0][1].others == ["red left of blue"]
+    assert '"lengths":null' in render_comparison(sheet).replace(" ", "")
 
 
 def name_all(captioner: seq2see.Run, source: str, things: list[Thing]) -> Prediction:

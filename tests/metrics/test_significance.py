@@ -6,7 +6,8 @@ import pytest
 
 from seq2see.core.errors import DataError
 from seq2see.metrics import significance
-from seq2see.metrics.significance import compare_systems
+from seq2see.metrics.caption import score_captions
+from seq2see.metrics.significance import compare_captions, compare_systems, make_caption_metrics
 from seq2see.metrics.text import score_texts
 
 WORDS = ["the", "a", "cat", "dog", "sat", "ran", "on", "under", "mat", "tree", "and", "then", "fast", "slow"]
@@ -33,6 +34,31 @@ def test_scores_are_those_of_the_metrics() -> None:
             assert each.metric.value == pytest.approx(expected[each.metric.name].value)
             assert each.metric.higher_is_better == expected[each.metric.name].higher_is_better
             assert "bs:1000|seed:12345" in each.metric.signature
+
+
+def test_captions_are_drawn_with_all_their_references() -> None:
+    references = [[first, second] for first, second in zip(make_texts(40, seed=1), make_texts(40, seed=2), strict=True)]
+    references[3] = references[3][:1]
+    first = spoil([each[0] for each in references], 0.3, seed=3)
+    systems = {"first": first, "same": list(first), "bad": make_texts(40, seed=4)}
+    results = compare_captions(systems, references)
+    for name, tested in results.items():
+        assert [each.metric for each in tested] == score_captions(systems[name], references)
+        assert all(each.interval >= 0 for each in tested)
+    assert all(0 < each.interval < 25 for each in results["first"][:5])
+    assert [each.p_value for each in results["first"]] == [None] * 6
+    assert [each.p_value for each in results["same"]] == [1] * 6
+    assert all(each.p_value == pytest.approx(1 / 1001) for each in results["bad"])
+
+
+@pytest.mark.parametrize("text", ["a dog 's ball", "", "a dog", "a b c d e f"])
+def test_what_is_drawn_again_is_the_metric_itself(text: str) -> None:
+    references = [["a dog 's ball", "one dog"], ["a cat sat on a mat"], ["a b c d f"]]
+    outputs = [text, "a cat sat on the mat", text]
+    streams = [["a dog 's ball", "a cat sat on a mat", "a b c d f"], ["one dog", None, None]]
+    for expected, metric in zip(score_captions(outputs, references), make_caption_metrics(references), strict=True):
+        statistics = metric._extract_corpus_statistics(outputs, streams)
+        assert metric._aggregate_and_compute(statistics).score == pytest.approx(expected.value, abs=1e-4)
 
 
 def test_far_apart_is_significant_and_nearly_the_same_is_not() -> None:

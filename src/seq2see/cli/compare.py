@@ -1,6 +1,7 @@
 """`seq2see compare`: several runs on the same pairs."""
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from seq2see.inspect.comparison import Sheet
+    from seq2see.inspect.lengths import Lengths
 
 
 class Score(StrEnum):
@@ -52,6 +54,7 @@ def compare(
     Examples:
       seq2see compare runs/bahdanau runs/luong --data test.tsv -o compare.html
       seq2see compare runs/bahdanau runs/luong --source test.en --target test.de --plot lengths.png
+      seq2see compare runs/soft runs/hard --data captions.jsonl -o compare.html
     """
     if out is not None and out.suffix != ".html":
         raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
@@ -70,6 +73,8 @@ def compare(
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
     pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
     show_findings(findings)
+    if plot is not None and any(run.config.reads_pictures for run in loaded.values()):
+        raise Seq2SeeError("--plot draws scores by the length of a text, but these runs read pictures; leave it out.")
     for run in loaded.values():
         check_pairs(run, pairs)
     found = compare_runs(
@@ -83,7 +88,7 @@ def compare(
         watch=counting,
     )
     sheet = make_sheet(found, examples=examples if out is not None else 0)
-    if plot is not None:
+    if plot is not None and found.lengths is not None:
         save_lengths(found.lengths, plot, metric=by.value)
     if out is not None:
         save_page(render_comparison(sheet), out)
@@ -101,7 +106,9 @@ def show_sheet(sheet: "Sheet", metric: str) -> None:
     from rich.console import Console
 
     console = Console(markup=False, emoji=False, highlight=False)
-    console.print(table_rows(sheet), table_lengths(sheet, metric), sep="\n")
+    console.print(table_rows(sheet))
+    if sheet.lengths is not None:
+        console.print(table_lengths(sheet.runs, sheet.lengths, metric))
     for note in sheet.notes:
         console.print(f"note: {note}", soft_wrap=True)
     for name, fact in sheet.facts.items():
@@ -120,15 +127,14 @@ def table_rows(sheet: "Sheet") -> "Table":
     return table
 
 
-def table_lengths(sheet: "Sheet", metric: str) -> "Table":
+def table_lengths(runs: Sequence[str], lengths: "Lengths", metric: str) -> "Table":
     """One metric by the length of the source, a column a run."""
     from rich.table import Table
 
     from seq2see.inspect.lengths import NAMES
 
-    lengths = sheet.lengths
     title = f"{NAMES[metric]} by source length"
-    table = Table(lengths.buckets.unit, "sentences", *sheet.runs, title=title, title_justify="left")
+    table = Table(lengths.buckets.unit, "sentences", *runs, title=title, title_justify="left")
     for place, bucket in enumerate(lengths.buckets.buckets):
         values = (f"{scores[place]:.2f}" for scores in lengths.scores[metric].values())
         table.add_row(bucket.label, f"{len(bucket.rows):,}" + (" (few)" if bucket.few else ""), *values)

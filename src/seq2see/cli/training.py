@@ -203,8 +203,9 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
 
 def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
+    wanted = "references such as" if any(result.more) else "should be"
     for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
-        right = "right" if is_match(prediction.text, reference) else f"should be {reference}"
+        right = "right" if is_match(prediction.text, reference) else f"{wanted} {reference}"
         console.print(f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})")
         trace = show_attention(prediction)
         if trace is not None:

@@ -35,7 +35,7 @@ class Sheet:
     title: str
     runs: Sequence[str]
     rows: Sequence[Row]
-    lengths: Lengths
+    lengths: Lengths | None  # None for pictures, which have none
     examples: Sequence[Sequence[Example]] = ()  # for each sentence, what each run made of it
     notes: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
@@ -52,7 +52,7 @@ def pack_comparison(sheet: Sheet) -> dict[str, Any]:
         "title": sheet.title,
         "runs": list(sheet.runs),
         "rows": [asdict(row) for row in sheet.rows],
-        "lengths": _pack_lengths(sheet.lengths),
+        "lengths": sheet.lengths and _pack_lengths(sheet.lengths),
         "examples": [[pack_example(example) for example in examples] for examples in sheet.examples],
         "notes": list(sheet.notes),
         "facts": dict(sheet.facts),

@@ -33,6 +33,7 @@ class Example:
     reference: str | None
     score: int | float  # log-probability per token or confidence
     trace: AttentionTrace | DocumentTrace | None = None
+    others: Sequence[str] = ()  # further references; where there are any, none says that the output is wrong
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,12 @@ def compare_texts(prediction: str, reference: str) -> list[list[str]]:
 
 def pack_example(example: Example) -> dict[str, Any]:
     """The payload of one output."""
-    wrong = example.reference is not None and example.reference != example.target
+    wrong = example.reference not in (None, example.target) and not example.others
     return {
         "source": example.source,
         "target": example.target,
         "reference": example.reference,
+        "others": list(example.others),
         "score": example.score,
         "edits": compare_texts(example.target, example.reference or "") if wrong else None,
         "trace": None if example.trace is None else _pack_trace(example.trace),

@@ -116,18 +116,20 @@ def _bleu(corpus: Corpus) -> list[Metric]:
     return metrics
 
 
-def _rouge_l(corpus: Corpus) -> Metric:
-    """Mean F of the longest common subsequence, with the best precision and the best recall of the references.
+def rouge_l(output: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """F of the longest common subsequence, with the best precision and the best recall of the references, up to 1.
 
     Lin 2004, section 3.1, with beta = 1.2 as in COCO's code.
     """
-    total = 0.0
-    for output, references in zip(corpus.outputs, corpus.references, strict=True):
-        common = [(LCSseq.similarity(output, each), len(each)) for each in references]
-        precision = max(shared for shared, _ in common) / max(len(output), 1)
-        recall = max(shared / max(length, 1) for shared, length in common)
-        weight = recall + RECALL**2 * precision
-        total += (1 + RECALL**2) * precision * recall / weight if weight else 0.0
+    common = [(LCSseq.similarity(output, each), len(each)) for each in references]
+    precision = max(shared for shared, _ in common) / max(len(output), 1)
+    recall = max(shared / max(length, 1) for shared, length in common)
+    weight = recall + RECALL**2 * precision
+    return (1 + RECALL**2) * precision * recall / weight if weight else 0.0
+
+
+def _rouge_l(corpus: Corpus) -> Metric:
+    total = sum(map(rouge_l, corpus.outputs, corpus.references))
     signature = f"rouge_l|{corpus.signature}|beta:{RECALL}|rapidfuzz:{version('rapidfuzz')}"
     return Metric("rouge_l", 100 * total / len(corpus.outputs), signature)
 

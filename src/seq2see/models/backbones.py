@@ -154,7 +154,7 @@ class EfficientNetLite(Backbone):
 
     def look(self, scaled: Float[Tensor, "b 3 y x"]) -> list[Map]:
         states, maps = self.stem(scaled), []
-        for _, stage in groupby(self.blocks, key=lambda block: block._block_args.output_filters):
+        for _, stage in groupby(self.blocks, key=_count_filters):
             for block in stage:
                 states = block(states)
             maps.append(states)
@@ -163,6 +163,7 @@ class EfficientNetLite(Backbone):
     @cached_property
     def still(self) -> "EfficientNetLite":
         twin = deepcopy(self)
+        part: Any
         for part in (twin.stem, twin.head):
             part[0], part[1] = fuse_conv_bn_eval(part[0], part[1]), nn.Identity()
         for block in twin.blocks:
@@ -215,6 +216,10 @@ class Transformers(Backbone):
         reshaped = getattr(seen, "reshaped_hidden_states", None)
         # the last state comes with the normalisation that belongs to it
         return [_arrange(states) for states in reshaped or (*seen.hidden_states[:-1], seen.last_hidden_state)]
+
+
+def _count_filters(block: Any) -> int:
+    return int(block._block_args.output_filters)
 
 
 def _convolve(inputs: int, outputs: int, norm: Callable[[int], nn.Module], *, stride: int) -> list[nn.Module]:

@@ -8,7 +8,7 @@ function drawComparison(sheet) {
     make("h1", { dir: "auto" }, sheet.title),
     drawSheet(sheet),
     ...notes,
-    ...drawSection("By source length", [drawLengths(sheet)]),
+    ...(sheet.lengths ? drawSection("By source length", [drawLengths(sheet)]) : []),
     ...drawSection("What they look at", examples.length ? examples : [say("No sentences were kept.")]),
     ...drawSection("How it was measured", [drawFacts(sheet.facts)]),
   ];
@@ -68,8 +68,8 @@ function drawBuckets(sheet, score) {
 }
 
 function drawSentence(runs, outputs, open) {
-  const [{ source, reference }] = outputs;
-  const lines = [["source", source], ["reference", reference]].map(([name, text]) => make("span", { class: "line" },
+  const [{ source, reference, others }] = outputs;
+  const lines = [["source", source], ...[reference, ...others].map((text) => ["reference", text])].map(([name, text]) => make("span", { class: "line" },
     make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, text)));
   const details = make("details", { class: "example" }, make("summary", {}, make("div", { class: "lines" }, ...lines)));
   const draw = once(() => details.append(make("div", { class: "beside" }, ...outputs.map((output, run) => drawOutput(runs[run], run, output)))));
@@ -80,10 +80,9 @@ function drawSentence(runs, outputs, open) {
 }
 
 function drawOutput(name, run, output) {
-  const verdict = make("b", { class: output.edits ? "wrong" : "right" }, output.edits ? "✗" : "✓");
   const text = make("span", { class: "text", dir: "auto" }, ...markEdits(output, 1, "del"));
   const look = output.trace ? showTrace(output.trace) : say(settings.no_attention);
   return make("section", { class: "output" },
     make("h3", {}, tone(make("span", { class: "key", dir: "auto" }, name), run)),
-    make("p", { class: "wrote" }, verdict, " ", text), look);
+    make("p", { class: "wrote" }, judge(output), " ", text), look);
 }

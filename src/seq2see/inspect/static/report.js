@@ -58,14 +58,20 @@ function once(act) {
 }
 
 function drawSummary(example) {
-  const verdict = example.reference === null ? null : example.edits ? "✗" : "✓";
+  const verdict = judge(example);
   const rows = [["source", [example.source]], ["prediction", markEdits(example, 1, "del")]];
   if (example.edits) rows.push(["reference", markEdits(example, 2, "ins")]);
+  if (example.others.length) rows.push(...[example.reference, ...example.others].map((text) => ["reference", [text]]));
   const lines = rows.map(([name, content]) => make("span", { class: "line" },
     make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, ...content)));
-  const sign = verdict && make("b", { class: example.edits ? "wrong" : "right" }, verdict);
-  const score = make("span", { class: "score" }, sign, ` score ${formatNumber(example.score)}`);
+  const score = make("span", { class: "score" }, verdict, ` score ${formatNumber(example.score)}`);
   return make("div", { class: "summary" }, make("div", { class: "lines" }, ...lines), score);
+}
+
+// Whether an output is right; nothing where no single text is.
+function judge(example) {
+  if (example.reference === null || example.others.length) return null;
+  return make("b", { class: example.edits ? "wrong" : "right" }, example.edits ? "✗" : "✓");
 }
 
 // The texts with what differs marked: `side` 1 is the prediction, 2 the reference.
