@@ -59,7 +59,7 @@ SHAPES: dict[str, Any] = {
         "schedule": {"floor": 0.2},
         "evaluate_every": 150,
     },
-    "search": {"no_repeat": 0},
+    "search": {"width": 5, "consensus": 0.0, "no_repeat": 0},
 }
 EXERCISE = {"preset": "ntm2014"}
 # an item is seldom recalled by chance, so nothing is learned before much was seen; larger batches, and smaller steps

@@ -130,14 +130,14 @@ SMALL: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": Cel
 
 
 class EfficientNetLite(Backbone):
-    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet, in three sizes.
+    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet, in two sizes.
 
     Maps: behind each of its seven stages (of the smallest, at 224 pixels: 112, 56, 28, 14, 14, 7 and 7 cells a side, of
     16, 24, 40, 80, 112, 192 and 320 channels) and behind its head (7 cells a side, 1280 channels).
     """
 
     pretrained = True
-    sizes = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
+    sizes = ("efficientnet_lite0", "efficientnet_lite2")
 
     def __init__(self, name: str, *, picture_size: int) -> None:
         super().__init__()
