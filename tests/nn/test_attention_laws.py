@@ -51,12 +51,16 @@ def test_general_is_the_same_whichever_side_it_projects() -> None:
     late.project.weight.data = early.project.weight.data.T
     np.testing.assert_allclose(score(late), score(early), rtol=1e-5)
     check_score({"kind": "general", "project": "query", "scaled": True})
+    check_score({"kind": "general", "temperature": 0.5})
 
 
 def test_general_is_scaled_on_request() -> None:
     plain, scaled = (General(query_size=2, key_size=2, scaled=scaled) for scaled in (False, True))
     scaled.load_state_dict(plain.state_dict())
     np.testing.assert_allclose(score(scaled), score(plain) / np.sqrt(2), rtol=1e-5)
+    sharp = General(query_size=2, key_size=2, scaled=True, temperature=0.5)
+    sharp.load_state_dict(plain.state_dict())
+    np.testing.assert_allclose(score(sharp), 2 * score(scaled), rtol=1e-5)
 
 
 def test_additive_is_v_tanh_wq_uk() -> None:

@@ -68,6 +68,7 @@ class General(Score):
 
     project: which side meets W: the keys, once for a memory; or each query, which is less where keys are many.
     scaled: divide by the root of the width, so that attention begins even and becomes as sharp as it has reason to.
+    temperature: scores are divided by it; below 1, attention becomes sharper, and does so earlier in training.
     """
 
     def __init__(
@@ -77,11 +78,12 @@ class General(Score):
         key_size: int,
         project: Literal["keys", "query"] = "keys",
         scaled: bool = False,
+        temperature: Annotated[float, Gt(0)] = 1.0,
     ) -> None:
         super().__init__()
         self.early = project == "keys"
         sizes = (key_size, query_size) if self.early else (query_size, key_size)
-        self.scale = sizes[1] ** -0.5 if scaled else 1.0
+        self.scale = (sizes[1] ** -0.5 if scaled else 1.0) / temperature
         self.project = nn.Linear(*sizes, bias=False)
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s d"]:
