@@ -91,7 +91,7 @@ def test_coverage_counts_what_was_looked_at() -> None:
 def test_outputs_vote_for_what_they_share() -> None:
     def say(probability: float, *tokens: int, finished: bool = True) -> Hypothesis:
         whole = (*tokens, END) if finished else tokens
-        return Hypothesis(whole, (math.log(probability),), score=0.0, finished=finished)
+        return Hypothesis(whole, (-1.0,), score=math.log(probability), finished=finished)
 
     alone, near, nearer = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False)
     scores = [each.score for each in vote([alone, near, nearer], power=1.0)]

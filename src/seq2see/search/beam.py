@@ -28,7 +28,7 @@ class Beam:
     log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length_penalty (0: by
     log-probability alone), b the coverage_penalty and p_ij the attention of output token j to source token i. The
     gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14). With a consensus above 0 all outputs
-    that were found vote on which of them says best what they all say, each with the weight probability ** consensus.
+    that were found vote on which of them says best what they all say, each with the weight exp(score) ** consensus.
     """
 
     def __init__(

@@ -17,11 +17,12 @@ RECALL = 2.0  # how much more it counts to say what another output says than to 
 def vote(found: Sequence[Hypothesis], *, power: float) -> list[Hypothesis]:
     """The same outputs, scored by how far each agrees with all of them, from 0 to 1 (Kumar & Byrne 2004).
 
-    The voice of each has the weight of its probability ** power.
+    The voice of each has the weight exp(score) ** power, with the score it had: so penalties count, and an output of
+    few tokens, which is likely because it is short, does not outvote all others.
     """
     if not found:
         return []
-    voices = (power * torch.tensor([each.logprob for each in found], dtype=torch.float64)).softmax(dim=0)
+    voices = (power * torch.tensor([each.score for each in found], dtype=torch.float64)).softmax(dim=0)
     texts = [each.tokens[:-1] if each.finished else each.tokens for each in found]
     agreement = torch.stack([_compare(texts, length) for length in range(1, LONGEST + 1)]).mean(dim=0)
     return [replace(each, score=score) for each, score in zip(found, (agreement @ voices).tolist(), strict=True)]
