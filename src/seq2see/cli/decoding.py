@@ -33,7 +33,9 @@ CoveragePenaltyOption = Annotated[
 ]
 ConsensusOption = Annotated[
     float | None,
-    typer.Option(min=0, help="Let a beam's outputs vote which agrees best with all, each with exp(score) ** this; try 2."),
+    typer.Option(
+        min=0, help="Let a beam's outputs vote which agrees best with all, exp(score) ** this a voice; try 2."
+    ),
 ]
 MinLengthOption = Annotated[int | None, typer.Option(min=0, help="Tokens before an output may end.")]
 MaxLengthOption = Annotated[int | None, typer.Option(min=1, help="Tokens of the longest output, its end included.")]
