@@ -95,11 +95,11 @@ def test_outputs_vote_for_what_they_share() -> None:
 
     alone, near, nearer = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False)
     scores = [each.score for each in vote([alone, near, nearer], power=1.0)]
-    # one token: 5 6 agrees with itself; of 7 8 9 and 7 8 two of three (F-measure with recall twice: 6/7 and 6/8);
-    # two tokens: one of two (3/4 and 3/5); three: only 7 8 9 has some; four: none has any, and all agree
+    # one token: 5 6 agrees with itself; 7 8 9 and 7 8 share two of three and of two (F-measure 4/5);
+    # two tokens: one of two and of one (2/3); three: only 7 8 9 has some; four: none has any, and all agree
     assert scores[0] == pytest.approx((2 * 0.5 + (0.5 + 0.25) + 1) / 4)
-    assert scores[1] == pytest.approx((0.25 * (1 + 6 / 7) + 0.25 * (1 + 3 / 4) + 0.25 * 1 + 1) / 4)
-    assert scores[2] == pytest.approx((0.25 * (1 + 6 / 8) + 0.25 * (1 + 3 / 5) + (0.25 + 0.5) + 1) / 4)
+    assert scores[1] == pytest.approx((0.25 * (1 + 4 / 5) + 0.25 * (1 + 2 / 3) + 0.25 * 1 + 1) / 4)
+    assert scores[2] == pytest.approx((0.25 * (1 + 4 / 5) + 0.25 * (1 + 2 / 3) + (0.25 + 0.5) + 1) / 4)
     assert vote([alone], power=1.0)[0].score == pytest.approx(1)
     sharp = [each.score for each in vote([alone, near, nearer], power=50.0)]
     assert sharp[0] == pytest.approx(1)  # all weight on the likeliest

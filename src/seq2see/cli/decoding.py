@@ -34,7 +34,7 @@ CoveragePenaltyOption = Annotated[
 ConsensusOption = Annotated[
     float | None,
     typer.Option(
-        min=0, help="Let a beam's outputs vote which agrees best with all, exp(score) ** this a voice; try 2."
+        min=0, help="Let a beam's outputs vote which agrees best with all; weight exp(score) ** this; try 1.5."
     ),
 ]
 MinLengthOption = Annotated[int | None, typer.Option(min=0, help="Tokens before an output may end.")]

@@ -11,7 +11,6 @@ from torch import Tensor
 from seq2see.search.hypothesis import Hypothesis
 
 LONGEST = 4  # tokens in a row that are compared
-RECALL = 2.0  # how much more it counts to say what another output says than to say nothing else
 
 
 def vote(found: Sequence[Hypothesis], *, power: float) -> list[Hypothesis]:
@@ -29,7 +28,7 @@ def vote(found: Sequence[Hypothesis], *, power: float) -> list[Hypothesis]:
 
 
 def _compare(texts: Sequence[tuple[int, ...]], length: int) -> Float[Tensor, "k k"]:
-    """How much of each other text (columns) each text (rows) says, in runs of some tokens: an F-measure."""
+    """How much texts have in common, in runs of some tokens: an F-measure."""
     runs = [Counter(zip(*(text[start:] for start in range(length)), strict=False)) for text in texts]
     places = {run: place for place, run in enumerate(dict.fromkeys(run for each in runs for run in each))}
     counts = torch.zeros(len(texts), len(places), dtype=torch.float64)
@@ -38,5 +37,5 @@ def _compare(texts: Sequence[tuple[int, ...]], length: int) -> Float[Tensor, "k 
             counts[row, places[run]] = count
     shared = torch.minimum(counts.unsqueeze(1), counts.unsqueeze(0)).sum(dim=2)
     said = counts.sum(dim=1)
-    whole = said.unsqueeze(1) + RECALL * said.unsqueeze(0)
-    return torch.where(whole > 0, (1 + RECALL) * shared / whole.clamp(min=1), 1.0)  # two that are too short agree
+    whole = said.unsqueeze(1) + said.unsqueeze(0)
+    return torch.where(whole > 0, 2 * shared / whole.clamp(min=1), 1.0)  # two that are too short agree
