@@ -47,7 +47,7 @@ SHAPES: dict[str, Any] = {
         "decoder": {
             "embedding_size": 128,
             "size": 128,
-            "reader": {"looks": "after"},
+            "reader": {"looks": "after", "score": {"temperature": 1.0}},
             "start": "zeros",  # the mean of all cells would tell the colours before anything was looked at
             "output_dropout": 0.0,
         },
