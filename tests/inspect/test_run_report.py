@@ -3,12 +3,16 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.report import Example, Report, Score, compare_texts, render_report
+from seq2see.inspect.report import Example, Report, Score, compare_texts, pack_example, render_report
+from seq2see.review import Review
+from seq2see.run import Prediction, Run
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 
@@ -38,6 +42,19 @@ def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
     assert payload["examples"][0]["edits"] is None
     assert payload["mistakes"][0]["edits"] == [["equal", "x", "x"], ["replace", "z", "y"]]
     assert payload["mistakes"][0]["trace"] is None
+
+
+def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_come_first() -> None:
+    outputs = ["a dog runs", "a cat", "a dog"]
+    predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=Mock(Run)) for text in outputs]
+    several = Review("dev", ["a dog runs", "two men", "a dog"], predictions, [], [["one dog"], ["two women"], []])
+    assert several.mistakes[0] == 1
+    assert sorted(several.mistakes) == [0, 1, 2]
+    packed = pack_example(several.example(1))
+    assert (packed["edits"], packed["reference"], packed["others"]) == (None, "two men", ["two women"])
+    single = replace(several, more=())
+    assert single.mistakes == [1]
+    assert pack_example(single.example(1))["edits"] is not None
 
 
 def test_missing_things_are_said() -> None:
