@@ -1,5 +1,6 @@
 """The quickstart with pictures of shapes, and with an exercise for a memory."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,10 @@ def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
         give_pairs(captioner, pairs)
     with pytest.raises(Seq2SeeError, match="--gold aligns words with words"):
         compare({"one": captioner, "two": captioner}, pairs, Origin(tmp_path), gold=tmp_path)
+    other = shutil.copytree(tmp_path / "run", tmp_path / "other")
+    words = ["compare", tmp_path / "run", other, "--data", tmp_path / "shapes" / "test.jsonl", "--plot", "lengths.png"]
+    refused = CliRunner().invoke(app, [*map(str, words)])
+    assert "these runs read pictures; leave it out" in str(refused.exception)
     several = Pairs(list(things) * 2, ["a thing"] * len(things) + ["red left of blue"] * len(things))
     found = compare({"one": captioner, "two": captioner}, several, Origin(tmp_path), workers=1)
     sheet = make_sheet(found, examples=1)

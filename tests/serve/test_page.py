@@ -18,6 +18,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT, mix_colour
 from seq2see.inspect.document import DocumentTrace
 from seq2see.run import load
+from seq2see.search.beam import Beam
 from seq2see.serve.schema import Bounds
 from seq2see.serve.shelf import Shelf
 
@@ -168,6 +169,22 @@ def test_runs_side_by_side_and_the_beam_as_a_tree(browser: Browser, address: str
         browser.run("document.querySelectorAll('.output')[1].querySelectorAll('.leaf.best').length") > 0
     )  # both follow
     assert browser.run("document.querySelectorAll('.leaf.left').length") > 0
+
+
+def test_a_search_is_asked_for_as_filled_in(browser: Browser, address: str, folders: list[Path]) -> None:
+    begin(browser, address, "rnn", "fade")
+    browser.run("[window.asked, window.send] = [[], fetch]")
+    browser.run("window.fetch = (...call) => (asked.push(JSON.parse(call[1]?.body ?? '{}')), send(...call))")
+    browser.run("document.querySelector('details.search').open = true")
+    browser.choose(".search select", "beam")
+    for name, value in {"beam": 4, "consensus": 1.5}.items():
+        browser.click(f".search input[name={name}]")
+        browser.type(str(value))
+    write(browser, "abcabc")
+    asked = next(body for body in browser.run("asked") if body.get("text") == "abcabc")
+    assert (asked["beam"], asked["consensus"]) == (4, 1.5)
+    answer = load(folders[0]).predict("abcabc", search=Beam(width=4, consensus=1.5))
+    assert browser.run("document.querySelectorAll('.output .raw')[1].textContent").startswith(answer.text)
 
 
 def test_a_saved_page_needs_no_server(browser: Browser, address: str, folders: list[Path], tmp_path: Path) -> None:
