@@ -1,14 +1,15 @@
 """A trained run in Python: `seq2see.load("runs/x").predict("...")`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, overload
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError
+from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.foreign import admit
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
@@ -24,7 +25,7 @@ from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
 from seq2see.train.folder import RunFolder
 
-Texts = str | Sequence[str]
+One = str | PathLike[str]  # a text, or where a picture is
 Prefixes = str | Sequence[Prefix]
 
 
@@ -86,7 +87,7 @@ class Run:
     @overload
     def predict(  # type: ignore[overload-overlap]
         self,
-        inputs: str,
+        inputs: One,
         *,
         beam: int | None = None,
         n_best: int = 1,
@@ -99,7 +100,7 @@ class Run:
     @overload
     def predict(
         self,
-        inputs: Sequence[str],
+        inputs: Sequence[One],
         *,
         beam: int | None = None,
         n_best: int = 1,
@@ -111,7 +112,7 @@ class Run:
     ) -> list[Prediction]: ...
     def predict(
         self,
-        inputs: Texts,
+        inputs: One | Sequence[One],
         *,
         beam: int | None = None,
         n_best: int = 1,
@@ -128,12 +129,25 @@ class Run:
         `replace_unknown` lets the model write words it does not know, and puts there the source word it looked at, or
         your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
         """
-        texts = [inputs] if isinstance(inputs, str) else list(inputs)
+        texts = self._list_inputs(inputs)
+        if search is not None and not callable(search):
+            raise SearchError(f"search must be a search, such as Beam(width=5); got {search!r}.")
         chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
         how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
         prefixes = _spread(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
-        return predictions[0] if isinstance(inputs, str) else predictions
+        return predictions[0] if isinstance(inputs, str | PathLike) else predictions
+
+    def _list_inputs(self, inputs: Any) -> list[str]:
+        """The texts, or the paths of pictures, that somebody gave, one or several."""
+        pictures = self.config.reads_pictures
+        several = not isinstance(inputs, str | PathLike) and isinstance(inputs, Iterable)
+        texts = list(inputs) if several else [inputs]
+        for text in texts:
+            if not isinstance(text, str) and not (pictures and isinstance(text, PathLike)):
+                wanted = "the path of a picture" if pictures else "a text"
+                raise TokenError(f"predict takes {wanted}, or a list of them; got {type(text).__name__}.")
+        return [fspath(text) for text in texts]
 
     @property
     def rules(self) -> Rules:

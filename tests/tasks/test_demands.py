@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from seq2see.config.load import load_config
-from seq2see.core.errors import SearchError, Seq2SeeError, TokenError
+from seq2see.core.errors import ConfigError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.registry import names
 from seq2see.core.trace import source_names
 from seq2see.data.pairs import Pairs
@@ -157,6 +157,19 @@ def test_perplexity_is_one_over_the_mean_probability_of_the_targets() -> None:
     metric = run.task.perplexity(run.model, pairs)
     assert metric.value == pytest.approx(np.exp(-np.mean(logs)), rel=1e-4)
     assert f"n:3|unit:token|tokens:{len(logs)}|" in metric.signature
+    grouped = Pairs([*pairs.source, *pairs.source[:1]], [*pairs.target, TEXTS[2]]).group()
+    assert run.task.perplexity(run.model, grouped).signature.startswith("perplexity|n:4|"), "all targets count"
+
+
+@pytest.mark.parametrize("inputs", [None, 5, [None], Path("a.png"), b"ab"], ids=str)
+def test_what_is_no_text_is_refused_in_a_sentence(inputs: Any) -> None:
+    with pytest.raises(TokenError, match="predict takes a text, or a list of them; got"):
+        make_run()._list_inputs(inputs)  # predict itself checks its types in tests
+
+
+def test_a_beam_of_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="width must be"):
+        make_run().predict("a", beam=0)
 
 
 def test_rows_of_a_memory_are_no_source_words() -> None:

@@ -42,6 +42,11 @@ class Pairs:
         firsts = self.take([rows[0] for rows in places.values()])
         return replace(firsts, more=[[self.target[row] for row in rows[1:]] for rows in places.values()])
 
+    def ungroup(self) -> "Pairs":
+        """Each target with its source, as before they were grouped."""
+        told = [(source, one) for source, all in zip(self.source, self.references, strict=True) for one in all]
+        return Pairs([source for source, _ in told], [target for _, target in told], labels=self.labels)
+
     @property
     def references(self) -> list[list[str]]:
         """All targets of each source."""

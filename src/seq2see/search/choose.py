@@ -32,7 +32,7 @@ def choose_search(
         several = {"n_best": n_best} if n_best != 1 else {}
         return _build({**configured.options, "kind": configured.kind, **wide, **several, **wishes})
     kept = configured.options if configured.kind == "beam" else {}
-    return _build({**kept, "kind": "beam", "width": beam or n_best, "n_best": n_best, **wishes})
+    return _build({**kept, "kind": "beam", "width": n_best if beam is None else beam, "n_best": n_best, **wishes})
 
 
 def _build(spec: Mapping[str, Any]) -> Search:

@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import TokenError
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, Rows, collate, group_by_length
 from seq2see.data.labels import LabelSet, split_labels
@@ -174,9 +173,6 @@ class Classification:
 
     def _find_rows(self, sources: Sequence[str]) -> list[int]:
         """The sources that are not blank."""
-        for source in sources:
-            if not isinstance(source, str):
-                raise TokenError(f"predict takes texts; got {type(source).__name__}; give a str or a list of them.")
         return [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
 
 

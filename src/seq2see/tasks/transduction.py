@@ -10,14 +10,14 @@ import torch
 
 from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
-from seq2see.core.errors import ConfigError, TokenError
+from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack
 from seq2see.data.sources import Cutter
-from seq2see.data.store import Store
+from seq2see.data.store import Store, cache_folder
 from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.caption import glance_captions, score_captions
 from seq2see.metrics.meteor import Meteor, explain_absence
@@ -113,8 +113,10 @@ class Transduction:
         return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
 
     def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
-        """How many tokens the model wavers between at each place of the given targets, on average."""
-        store = Store(self.source.prepare(pairs.source), pack(self.target.ids(pairs.target)), fingerprint="")
+        """How many tokens the model wavers between at each place of all given targets, on average."""
+        pairs = pairs.ungroup()
+        sources = self.source.prepare(pairs.source, cache=cache_folder(), encoder=model.encoder)
+        store = Store(sources, pack(self.target.ids(pairs.target)), fingerprint="")
         nll, tokens = self.likelihood(model, store, budget=PREDICT_TOKENS)
         signature = f"perplexity|n:{len(pairs)}|unit:token|tokens:{tokens}|vocabulary:{len(self.target)}|end:counted"
         return Metric("perplexity", to_perplexity(nll / tokens), signature, higher_is_better=False)
@@ -154,9 +156,6 @@ class Transduction:
 
     def plan(self, texts: Sequence[str], search: Search) -> list[list[int]]:
         """The texts that are decoded together, batch by batch; blank ones are in none."""
-        for text in texts:
-            if not isinstance(text, str):
-                raise TokenError(f"predict takes texts; got {type(text).__name__}; give a str or a list of them.")
         rows = [row for row, text in enumerate(texts) if not self.source.is_blank(text)]
         if not rows:
             return []
