@@ -2,6 +2,7 @@
 
 import pytest
 
+from seq2see.cli.training import asks_of_tokens
 from seq2see.config.decide import decide
 from seq2see.config.load import load_config, preset_names, read_preset
 from seq2see.data.pairs import Pairs
@@ -66,6 +67,13 @@ def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
     assert decide(Pairs([SENTENCE], ["kurz"]), preset="transformer-tiny").base == {"preset": "transformer-tiny"}
     larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]["decoder"]
     assert larger == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+
+
+def test_tokens_that_a_setting_speaks_of_are_those_of_the_preset() -> None:
+    written, _ = read_preset("transformer-tiny")
+    assert asks_of_tokens({"tokens.joint.size": 60, "seed": 2}, written["tokens"])
+    assert not asks_of_tokens({"tokens.joint.min_count": 2}, written["tokens"])
+    assert not asks_of_tokens({"tokens.joint.kind": "words", "seed": 2}, written["tokens"])
 
 
 def test_a_joint_preset_stays_joint_for_short_texts() -> None:

@@ -145,6 +145,8 @@ def test_a_mistake_in_a_part_is_named_with_file_and_line(tmp_path: Path, text: s
         ("seed=", "seed=: seed must be a valid integer; got None."),
         ('seed="a\n\nb"', "seed must be a valid integer; got 'a\\nb'."),
         ("model.decoder.reader.score=aditive", "model.decoder.reader.score=aditive: there is no score named 'aditive'"),
+        ("model.encoder={kind: nope}", "model.encoder={kind: nope}: there is no encoder named 'nope'"),
+        ("search={kind: beam, width: 0}", "search={kind: beam, width: 0}: search.width must be"),
         ("search.kind=beem", "search.kind=beem: there is no search named 'beem'"),
         ("preset=luong", "preset=luong: there is no preset 'luong'; did you mean 'luong2015'?"),
         ("seed", "a setting must be written key=value, such as train.updates=500; got 'seed'."),

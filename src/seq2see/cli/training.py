@@ -49,6 +49,8 @@ def decide_config(
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
     decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
+    if asks_of_tokens(early, read_preset(base["preset"])[0]["tokens"]):
+        base.pop("tokens", None)
     init = read_init(early)
     if init != Init():
         runs = dict.fromkeys(path for path in (init.encoder, init.decoder) if path is not None)
@@ -67,6 +69,12 @@ def decide_tokens(tokens: Mapping[str, Any], init: Init, out: Path) -> dict[str,
     if folder.config_file.is_file():
         return folder.read_config().tokens.model_dump(exclude_none=True)
     return inherit_tokens(tokens, read_pretrained(init))
+
+
+def asks_of_tokens(early: Mapping[str, Any], written: Mapping[str, Any]) -> bool:
+    """Whether a setting changes an option that a preset gives its tokens, which then are to be the preset's."""
+    options = {f"tokens.{side}.{name}" for side, spec in written.items() if isinstance(spec, Mapping) for name in spec}
+    return bool(early.keys() & options - {f"tokens.{side}.kind" for side in written})
 
 
 def read_early(settings: list[str]) -> dict[str, Any]:
@@ -196,9 +204,10 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, run_folder = shlex.quote(shown), shlex.quote(str(out))
     given = is_picture(shown)
-    console.print(f"try it:   {'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}")
+    command = f"{'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}"
+    console.print(f"try it:   {command}", soft_wrap=True)  # whoever copies a command wants it on one line
     if pictures:
-        console.print(f"look:     seq2see inspect {run_folder} {source}")
+        console.print(f"look:     seq2see inspect {run_folder} {source}", soft_wrap=True)
 
 
 def show_examples(result: Review, count: int) -> None:

@@ -199,15 +199,18 @@ def _merge(below: Any, above: Any, *, parts: bool) -> Any:
 
 def _lay_places(below: dict[KeyPath, str], tree: Any, above: dict[KeyPath, str]) -> dict[KeyPath, str]:
     """Where keys were written last; a value that is no section takes the place of all that stood below its key."""
-    replaced = [path for path in above if not isinstance(_look_up(tree, path), Mapping)]
+    replaced = list(_find_values(tree))
     kept = {path: place for path, place in below.items() if not any(path[: len(r)] == r for r in replaced)}
     return {**kept, **above}
 
 
-def _look_up(tree: Any, path: KeyPath) -> Any:
-    for name in path:
-        tree = tree.get(name) if isinstance(tree, Mapping) else None
-    return tree
+def _find_values(tree: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
+    """The paths of all that is no section."""
+    if not isinstance(tree, Mapping):
+        yield path
+        return
+    for name, value in tree.items():
+        yield from _find_values(value, (*path, str(name)))
 
 
 def _place(path: KeyPath, places: Mapping[KeyPath, str]) -> str:
