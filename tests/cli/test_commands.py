@@ -326,6 +326,7 @@ def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
 
 def test_a_blank_token_protects_nothing_and_is_refused(tmp_path: Path) -> None:
     assert "must not be blank" in refused(seq2see("serve", tmp_path, "--token", ""))
+    assert "there is no such folder" in refused(seq2see("serve", "--runs", tmp_path / "none"))
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:

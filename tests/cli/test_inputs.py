@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from seq2see.cli.decoding import Wishes
-from seq2see.cli.inputs import check_pairs, read_pictures, warn_of_length
+from seq2see.cli.inputs import check_pairs, read_pictures, warn_of_columns, warn_of_length
 from seq2see.core.errors import DataError
 from seq2see.data.labels import LabelSet
 from seq2see.data.pairs import Pairs
@@ -37,6 +37,22 @@ def test_a_line_longer_than_all_of_training_is_named(capsys: pytest.CaptureFixtu
     assert "line 2 has 10 tokens" in capsys.readouterr().err
     warn_of_length(run, ["a" * 9])
     assert "the input has 10 tokens" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "warns"),
+    [
+        ("a.tsv", "one\ttwo", True),
+        ("a.jsonl", '{"source": "one"}', True),
+        ("a.tsv", "one", False),
+        ("a.txt", "one\ttwo", False),
+    ],
+)
+def test_a_file_of_pairs_is_not_taken_for_inputs_in_silence(
+    name: str, line: str, warns: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warn_of_columns(Path(name), [line])
+    assert ("columns and all" in capsys.readouterr().err) == warns
 
 
 def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -108,6 +108,11 @@ def test_a_picture_without_captions_is_named_and_skipped(tmp_path: Path) -> None
         ("x.json", '{"images": []}', "must be COCO's captions, an object with `images` and `annotations`"),
         ("x.json", "{", "this is not JSON"),
         ("x.json", '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1}]}', "kind of 'caption'"),
+        (
+            "x.json",
+            '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 2, "caption": "b"}]}',
+            "not one caption belongs to a picture",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, name: str, content: str, words: str) -> None:

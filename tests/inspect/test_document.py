@@ -88,7 +88,8 @@ def test_every_view_has_all_words(tmp_path: Path) -> None:
     assert "</b" not in re.findall(r'id="seq2see-payload">(.*?)</script>', page)[0]
     assert "<iframe" in trace._repr_html_()
     for suffix in ("png", "svg"):
-        assert save_picture(trace, tmp_path / f"x.{suffix}").stat().st_size > 3000
+        assert trace.save(tmp_path / f"x.{suffix}").stat().st_size > 3000
+    assert "seq2see-payload" in trace.save(tmp_path / "x.html").read_text()
     with pytest.raises(Seq2SeeError, match=r"must end in \.png or \.svg"):
         save_picture(trace, tmp_path / "x.gif")
     texts = [text.get_text() for text in draw_document(trace).texts]

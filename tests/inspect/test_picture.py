@@ -73,7 +73,7 @@ def test_no_attention_is_said(hand_trace: AttentionTrace) -> None:
 
 
 def test_other_suffix_is_refused(hand_trace: AttentionTrace, tmp_path: Path) -> None:
-    with pytest.raises(Seq2SeeError, match=r"must end in \.png or \.svg, but is picture\.gif"):
+    with pytest.raises(Seq2SeeError, match=r"must end in \.png or \.svg; got picture\.gif"):
         save_picture(hand_trace, tmp_path / "picture.gif")
 
 

@@ -96,6 +96,7 @@ def test_tokens_of_other_tokenizers_become_words() -> None:
         ([[0.1, 0.2], [0.3]], "rows of one length"),
         ([], "must be"),
         (rows(5, 4), "give as many tokens"),
+        (rows(4, 4), "fit 3 queries; got 4 x 4"),
     ],
     ids=str,
 )

@@ -161,6 +161,17 @@ def test_changes_and_prefixes_of_an_explanation(folders: list[Path]) -> None:
     assert given["target"] == "edaf"
 
 
+def test_a_target_of_unknown_tokens_is_refused(folders: list[Path]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        return await client.post("/v1/explain", json={"text": "fade", "target": "fa☃"})
+
+    answer = ask(folders, talk)
+    assert (answer.status_code, answer.json()["error"]) == (
+        409,
+        "target must have known tokens only; got '☃'; change it.",
+    )
+
+
 def test_words_are_left_out(folders: list[Path], run: Run) -> None:
     answer = ask(folders, lambda client, _: post(client, "/v1/explain", text="abc de", beam=1, leave_out=True))
     prediction = run.predict("abc de", beam=1)
@@ -330,11 +341,14 @@ def make_picture(size: tuple[int, int] = (4, 4)) -> bytes:
     return file.getvalue()
 
 
-def test_pictures_are_looked_at_first() -> None:
+def test_pictures_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_picture(make_picture(), Bounds()) == "PNG"
     for data in (b"", b"GIF89a", make_picture((64, 64))[:60], b"<svg></svg>"):
         with pytest.raises(RefusalError, match="whole picture"):
             check_picture(data, Bounds())
+    with pytest.raises(RefusalError, match="pixels"):
+        check_picture(make_picture((300, 300)), Bounds(pixels=1000))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)  # what Pillow itself refuses
     with pytest.raises(RefusalError, match="pixels"):
         check_picture(make_picture((300, 300)), Bounds(pixels=1000))
 

@@ -9,6 +9,8 @@ import typer
 
 from seq2see.core.errors import DataError
 
+COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # what a line of several columns has in it
+
 if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
     from seq2see.data.pictures import Pictures
@@ -23,7 +25,22 @@ def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
     for file in files:
         refuse_picture(run, file)
-    return read_lines(files[0] if files else Path("-"))
+    file = files[0] if files else Path("-")
+    lines = read_lines(file)
+    warn_of_columns(file, lines)
+    return lines
+
+
+def warn_of_columns(file: Path, lines: Sequence[str]) -> None:
+    """Tell whoever gives a file of pairs that every line of it is read as it stands."""
+    sign = COLUMNS.get(file.suffix.lower())
+    if sign is not None and any(sign in line for line in lines[:1]):
+        typer.secho(
+            f"warning: {file}: every line is one input as it stands, columns and all; give a file of inputs alone "
+            "(for pairs there is `seq2see evaluate`).",
+            fg=typer.colors.YELLOW,
+            err=True,
+        )
 
 
 def refuse_picture(run: "Run", file: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from seq2see.cli.decoding import warn_of_labels
 from seq2see.cli.inputs import refuse_picture, warn_of_length
 from seq2see.core.errors import AttentionError, Seq2SeeError
 
@@ -54,11 +55,10 @@ def inspect(
     if out is not None and out.suffix not in kinds:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
     import seq2see
-    from seq2see.core.files import write_atomic
     from seq2see.core.registry import shorten
     from seq2see.data.lines import decode, read_bytes
-    from seq2see.inspect.page import render_page, save_page
-    from seq2see.inspect.picture import save_picture
+    from seq2see.inspect.document import DocumentTrace
+    from seq2see.inspect.picture import save_trace
     from seq2see.inspect.terminal import render_terminal, summarise_falls
 
     loaded = seq2see.load(run, trust=trust)
@@ -67,23 +67,23 @@ def inspect(
         raise Seq2SeeError(f"a .gif shows a picture word by word, and this run reads texts; got {out}; choose another.")
     text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
     warn_of_length(loaded, [text])
+    warn_of_labels(loaded, beam=beam)
+    if cells and not loaded.config.reads_pictures:
+        raise Seq2SeeError("--cells are those of a picture, and this run reads texts; leave it out.")
     prediction = loaded.predict(text, beam=beam)
     try:
         trace = prediction.faithfulness if leave_out else prediction.attention
     except AttentionError as error:
         raise Seq2SeeError(f"{str(error).rstrip('.')}; --leave-one-out shows what its output needs.") from None
+    if isinstance(trace, DocumentTrace) and (name is not None or heads):
+        raise Seq2SeeError("attention to words and sentences has no maps to choose from; leave out --map and --heads.")
     if out is None:
         from rich.console import Console
 
         shown = render_terminal(trace, name=name, heads=heads)
         Console(highlight=False).print(f"{shorten(source)} -> {prediction.text!r}", shown, sep="\n", markup=False)
         return
-    if out.suffix == ".html":
-        save_page(render_page(trace.to_dict()), out)
-    elif out.suffix == ".json":
-        write_atomic(out, trace.to_json())
-    else:
-        save_picture(trace, out, name=name, heads=heads, cells=cells)
+    save_trace(trace, out, name=name, heads=heads, cells=cells)
     typer.echo(f"{shorten(source)} -> {prediction.text!r}; wrote {out}")
     for line in summarise_falls(trace):
         typer.echo(line)

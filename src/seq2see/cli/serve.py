@@ -58,6 +58,9 @@ def serve(
     """
     if not runs and folder is None:
         raise Seq2SeeError("give run folders to serve, or a folder of them with --runs.")
+    if folder is not None and not folder.is_dir():
+        what = "this is a file" if folder.exists() else "there is no such folder"
+        raise Seq2SeeError(f"{folder}: {what}; give --runs a folder that holds run folders.")
     if token is not None and not token.strip():
         raise Seq2SeeError("the token must not be blank, or anybody could give it; set one, or leave it out.")
     try:

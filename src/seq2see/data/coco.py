@@ -25,6 +25,8 @@ def read_coco(file: Path, reading: Reading) -> list[Row]:
     if lost:
         message, remedy = "a caption of a picture that `images` does not list", "it is skipped"
         reading.findings.append(Finding("warning", message, remedy, file, count=len(lost)))
+    if len(lost) == len(rows):
+        raise DataError("not one caption belongs to a picture that `images` lists; check image_id and id.", file=file)
     reading.pictures, reading.labels = True, False
     return [(number, names[image], text) for number, (image, text) in enumerate(rows, 1) if image in names]
 

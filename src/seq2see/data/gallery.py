@@ -56,7 +56,7 @@ def drop_unreadable(pairs: Pairs, origin: Origin) -> tuple[Pairs, list[Finding]]
             f"not one picture can be opened, such as {list_some(broken)}; copy them again.", file=origin.file
         )
     named = [f"{source} ({reason})" for source, reason in broken.items()]
-    message = f"a picture cannot be opened: {list_some(named)}"
+    message = f"a picture cannot be opened: {list_some(named, 20)}"
     return kept, [Finding("warning", message, "it is skipped; copy it again", origin.file, count=len(broken))]
 
 

@@ -120,18 +120,10 @@ class AttentionTrace:
         return draw_heatmap(self)
 
     def save(self, path: Path | str) -> Path:
-        """Write a page (.html), the payload (.json) or a picture (.png, .svg)."""
-        from seq2see.core.files import write_atomic
-        from seq2see.inspect.page import render_page, save_page
-        from seq2see.inspect.picture import save_picture
+        """Write a page (.html), the payload (.json) or a picture (.png, .svg, over a picture .gif)."""
+        from seq2see.inspect.picture import save_trace
 
-        path = Path(path)
-        if path.suffix == ".html":
-            return save_page(render_page(self.to_dict()), path)
-        if path.suffix != ".json":
-            return save_picture(self, path)
-        write_atomic(path, self.to_json())
-        return path
+        return save_trace(self, Path(path))
 
     def _repr_html_(self) -> str:
         from seq2see.inspect.page import embed_trace

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +93,12 @@ class DocumentTrace:
         from seq2see.inspect.document_picture import draw_document
 
         return draw_document(self)
+
+    def save(self, path: Path | str) -> Path:
+        """Write a page (.html), the payload (.json) or a picture (.png, .svg)."""
+        from seq2see.inspect.picture import save_trace
+
+        return save_trace(self, Path(path))
 
     def _repr_html_(self) -> str:
         from seq2see.inspect.page import embed_page

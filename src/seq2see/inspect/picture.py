@@ -3,6 +3,7 @@
 import io
 import math
 from pathlib import Path
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -49,6 +50,19 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     return figure
 
 
+def save_trace(trace: AttentionTrace | DocumentTrace, path: Path, **options: Any) -> Path:
+    """Write a page (.html), the payload (.json), or else a picture, which may have options."""
+    from seq2see.inspect.page import render_page, save_page
+
+    kind = path.suffix.lower()
+    if kind == ".html":
+        return save_page(render_page(trace.to_dict()), path)
+    if kind == ".json":
+        write_atomic(path, trace.to_json())
+        return path
+    return save_picture(trace, path, **options)
+
+
 def save_picture(
     trace: AttentionTrace | DocumentTrace,
     path: Path | str,
@@ -74,7 +88,7 @@ def save_figure(figure: Figure, path: Path, *, more: tuple[str, ...] = ()) -> Pa
     """A figure as a .png or .svg file; `more` are endings that the caller knows."""
     kind, kinds = path.suffix.lower().lstrip("."), ("png", "svg", *more)
     if kind not in kinds:
-        raise Seq2SeeError(f"The picture's name must end in .{' or .'.join(kinds)}, but is {path.name}; rename it.")
+        raise Seq2SeeError(f"the name of a picture must end in .{' or .'.join(kinds)}; got {path.name}; rename it.")
     buffer = io.BytesIO()
     # without a date the same trace gives the same file
     metadata = {"Date": None} if kind == "svg" else None

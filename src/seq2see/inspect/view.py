@@ -55,6 +55,11 @@ def view(
     alone = keys is None and image is None and not uneven  # then the queries look at themselves
     lookers = None if alone else _label(queries, first.shape[1], "query")
     looked = None if grid else _label(queries if alone else keys, first.shape[2], "key")
+    if lookers is not None and not uneven and len(lookers) != first.shape[1]:  # else they would pass for the keys' own
+        count, keyed = len(lookers), first.shape[2]
+        raise AttentionError(
+            f"weights must fit {count} queries; got {first.shape[1]} x {keyed}; give as many queries as rows."
+        )
     return _join(arrays, lookers, looked, grid, None if image is None else _read_picture(image))
 
 

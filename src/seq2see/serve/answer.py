@@ -135,6 +135,9 @@ def _look_inside(run: Run, found: Output) -> AttentionTrace | DocumentTrace:
 def _give_target(run: Run, source: str, target: str, check: Check) -> Output:
     if not isinstance(run.task, Transduction):
         raise RefusalError("this run chooses labels; leave out target.", status=409)
+    unknown = run.task.target.unknown(target)
+    if unknown:
+        raise RefusalError(f"target must have known tokens only; got {unknown[0]!r}; change it.", status=409)
     ids = run.task.target.encode(target).ids
     check([ids])
     return Output(run.task.target.decode(ids), 0.0, run.task.target.tokens(ids), tuple(ids), source)

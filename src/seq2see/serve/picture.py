@@ -37,7 +37,9 @@ def check_picture(data: bytes, bounds: Bounds) -> str:
                         f"a picture may have {bounds.pixels:,} pixels; got {width} x {height}.", status=413
                     )
                 picture.load()
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+    except Image.DecompressionBombError:
+        raise RefusalError(f"a picture may have {bounds.pixels:,} pixels; got far more.", status=413) from None
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
         sentence = f"image must be a whole picture ({', '.join(KINDS)}); got other bytes."
         raise RefusalError(sentence, status=409) from None
     return kind

@@ -67,7 +67,10 @@ class RunFolder:
         if not self.config_file.is_file():
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         if not self.config_file.read_bytes().rstrip().endswith(b"..."):
-            raise CheckpointError(f"{self.config_file}: the file is cut short (its last line must be `...`).")
+            raise CheckpointError(
+                f"{self.config_file}: the file is cut short, or not one of seq2see (its last line must be `...`); "
+                "choose another folder."
+            )
         return load_config(file=self.config_file).config
 
     def write_task(self, task: Task) -> None:
