@@ -29,7 +29,7 @@ check: .venv/tested
 	touch $@
 
 .venv/tested: .venv/installed
-	$(BIN)/python -m pip install --quiet -e ".[test,images,meteor]"
+	$(BIN)/python -m pip install --quiet -e ".[test,images,meteor,transformers]"
 	touch $@
 
 clean:
