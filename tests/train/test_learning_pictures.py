@@ -46,7 +46,8 @@ def test_every_preset_for_pictures_learns_a_few_of_them(tmp_path: Path, preset: 
     tokens |= {"target": {"min_count": 1}} if "target" in written["tokens"] else {}
     updates = 200 if "hard" in preset else 100  # one cell at a time is learned more slowly
     train: dict[str, Any] = {"updates": updates, "batch_tokens": 24, "evaluate_every": 100, "label_smoothing": 0.0}
-    train |= {"learning_rate": 0.005, "schedule": {"kind": "cosine", "warmup": 10}}
+    rate = 0.02 if written["train"].get("optimizer") == "muon" else 0.005
+    train |= {"learning_rate": rate, "schedule": {"kind": "cosine", "warmup": 10}}
     train |= {"ema": 0.9} if "ema" in written["train"] else {}
     base = {"preset": preset, "data": {"train": data, "valid": data}, "tokens": tokens, "model": halves, "train": train}
     job = start(load_config(base=base).config, tmp_path / "run")
