@@ -130,8 +130,6 @@ class Run:
         your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
         """
         texts = self._list_inputs(inputs)
-        if search is not None and not callable(search):
-            raise SearchError(f"search must be a search, such as Beam(width=5); got {search!r}.")
         chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
         how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
         prefixes = _spread(prefix, len(texts))

@@ -9,12 +9,12 @@ import typer
 
 from seq2see.core.errors import DataError
 
-COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # what a line of several columns has in it
-
 if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
     from seq2see.data.pictures import Pictures
     from seq2see.run import Run
+
+COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # what a line of several columns has in it
 
 
 def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:

@@ -44,7 +44,7 @@ class Pairs:
 
     def ungroup(self) -> "Pairs":
         """Each target with its source, as before they were grouped."""
-        told = [(source, one) for source, all in zip(self.source, self.references, strict=True) for one in all]
+        told = [(source, one) for source, targets in zip(self.source, self.references, strict=True) for one in targets]
         return Pairs([source for source, _ in told], [target for _, target in told], labels=self.labels)
 
     @property
