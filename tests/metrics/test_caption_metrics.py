@@ -9,7 +9,7 @@ import pytest
 
 from seq2see.core.errors import ConfigError, DataError, Seq2SeeError
 from seq2see.metrics import meteor as meteor_module
-from seq2see.metrics.caption import cut_caption, glance_captions, score_captions
+from seq2see.metrics.caption import cut_caption, glance_captions, score_captions, unpenalised_bleu
 from seq2see.metrics.meteor import Meteor, explain_absence
 
 
@@ -46,6 +46,17 @@ def test_bleu_clips_at_the_reference_that_has_most_and_takes_the_closest_length(
     assert found["bleu_2"] == pytest.approx(100 * (1 * 2 / 3) ** 0.5)
     # too short: 2 words for 4
     assert values(["a dog"], [["a dog runs fast"]])["bleu_1"] == pytest.approx(100 * exp(1 - 2))
+
+
+def test_bleu_without_a_penalty_knows_precision_alone() -> None:
+    references = [["a dog runs fast"], ["a cat"]]
+    # 3 of 4 words, 1 of 2 pairs; 4 words for 6
+    found = unpenalised_bleu(["a dog", "a cow"], references)
+    assert found[0].value == pytest.approx(75)
+    assert found[1].value == pytest.approx(100 * (3 / 4 * 1 / 2) ** 0.5)
+    assert values(["a dog", "a cow"], references)["bleu_1"] == pytest.approx(75 * exp(1 - 6 / 4))
+    assert [metric.name for metric in found] == [f"bleu_{order}_unpenalised" for order in (1, 2, 3, 4)]
+    assert all("|brevity:free|" in metric.signature for metric in found)
 
 
 def test_bleu_is_of_the_corpus_and_not_a_mean() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
-from math import exp
+from math import exp, prod
 from unicodedata import category, normalize
 
 import regex
@@ -89,11 +89,38 @@ class Corpus:
         return f"n:{len(self.outputs)}|refs:{many}|tok:own|case:lower|punct:no|form:nfc|seq2see:{__version__}"
 
 
-def _bleu(corpus: Corpus) -> list[Metric]:
-    """BLEU of the corpus for each length of n-grams, against the references' length that is closest to the output's.
+def unpenalised_bleu(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[Metric]:
+    """BLEU-1 to BLEU-4 without the penalty for brevity, as Vinyals et al. and Xu et al. 2015 report it."""
+    corpus = Corpus.cut(outputs, references)
+    matches = _match(corpus)
+    names = [f"bleu_{order + 1}_unpenalised" for order in range(LONGEST)]
+    signatures = [f"{name}|{corpus.signature}|brevity:free|smooth:1e-15" for name in names]
+    return [Metric(*each) for each in zip(names, matches.precisions, signatures, strict=True)]
 
-    Papineni et al. 2002, section 2.3, with the constants of COCO's code.
-    """
+
+@dataclass(frozen=True)
+class Matches:
+    """How many n-grams of the outputs stand in a reference, and how long the outputs are."""
+
+    right: Sequence[int]  # for each length of n-grams
+    made: Sequence[int]
+    length: int
+    wanted: int  # the lengths of the references that are closest to the outputs'
+
+    @property
+    def precisions(self) -> list[float]:
+        """The geometric mean of the precisions of all n-grams up to each length, out of 100."""
+        shares = [(right + TINY) / (made + SMALL) for right, made in zip(self.right, self.made, strict=True)]
+        return [100 * prod(shares[: order + 1]) ** (1 / (order + 1)) for order in range(LONGEST)]
+
+    @property
+    def brevity(self) -> float:
+        """What outputs keep that are shorter than their references."""
+        ratio = (self.length + TINY) / (self.wanted + SMALL)
+        return exp(1 - 1 / ratio) if ratio < 1 else 1.0
+
+
+def _match(corpus: Corpus) -> Matches:
     right, made, length, wanted = [0] * LONGEST, [0] * LONGEST, 0, 0
     for output, references in zip(corpus.outputs, corpus.references, strict=True):
         length += len(output)
@@ -105,14 +132,19 @@ def _bleu(corpus: Corpus) -> list[Metric]:
                 most |= count_grams(each, order + 1)
             right[order] += (grams & most).total()
             made[order] += grams.total()
-    ratio = (length + TINY) / (wanted + SMALL)
-    brevity = exp(1 - 1 / ratio) if ratio < 1 else 1.0
-    product, metrics = 1.0, []
-    for order in range(LONGEST):
-        product *= (right[order] + TINY) / (made[order] + SMALL)
-        value = 100 * brevity * product ** (1 / (order + 1))
+    return Matches(right, made, length, wanted)
+
+
+def _bleu(corpus: Corpus) -> list[Metric]:
+    """BLEU of the corpus for each length of n-grams, against the references' length that is closest to the output's.
+
+    Papineni et al. 2002, section 2.3, with the constants of COCO's code.
+    """
+    matches, metrics = _match(corpus), []
+    for order, precision in enumerate(matches.precisions):
         name = f"bleu_{order + 1}"
-        metrics.append(Metric(name, value, f"{name}|{corpus.signature}|length:closest|smooth:1e-15"))
+        signature = f"{name}|{corpus.signature}|length:closest|smooth:1e-15"
+        metrics.append(Metric(name, matches.brevity * precision, signature))
     return metrics
 
 

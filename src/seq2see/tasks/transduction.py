@@ -19,7 +19,7 @@ from seq2see.data.sequences import pack
 from seq2see.data.sources import Cutter
 from seq2see.data.store import Store, cache_folder
 from seq2see.data.tokenise import Tokenizer
-from seq2see.metrics.caption import glance_captions, score_captions
+from seq2see.metrics.caption import glance_captions, score_captions, unpenalised_bleu
 from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
@@ -201,7 +201,8 @@ class Transduction:
         if isinstance(self.source, Tokenizer):
             return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
         with Meteor() if explain_absence() is None else nullcontext() as meteor:
-            return score_captions(texts, pairs.references, meteor=meteor)
+            scores = score_captions(texts, pairs.references, meteor=meteor)
+        return [*scores, *unpenalised_bleu(texts, pairs.references)]
 
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
