@@ -1,21 +1,24 @@
 """A live bar for the events of a training; plain lines where there is no terminal."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
 
-# what is shown of each look: the first of these that is measured
+# what is shown of each look: the first of these that is measured, and those behind it that are not nothing
 SHOWN = {
     "exact_match": "exact match {:.1f}%",
     "accuracy": "accuracy {:.1f}%",
     "micro_f1": "F1 {:.1f}",
+    "bleu": "BLEU {:.1f}",
     "bleu_4": "BLEU-4 {:.1f}",
 }
 SMOOTH = 0.95  # of the running means that the bar shows
+QUIET = 60  # seconds between two lines of a preparation that nobody watches
 
 
 def show_progress(events: Iterable[Event], console: Console, *, total: int, unit: str = "tokens") -> Finished:
@@ -42,14 +45,36 @@ def show_progress(events: Iterable[Event], console: Console, *, total: int, unit
 @contextmanager
 def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]]:
     """A bar for what is made ready before a training, which appears only if there is such work."""
-    columns = (TextColumn("looking at pictures"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("looking at pictures"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("ETA"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("pictures", visible=False)
+        began: tuple[float, int] | None = None  # when, and how many were ready by then
+        told = time.monotonic()
 
         def tell(done: int, total: int) -> None:
+            nonlocal began, told
             bar.update(task, completed=done, total=total, visible=True)
+            now = time.monotonic()
+            began = began or (now, done)
+            if not console.is_terminal and now - told >= QUIET:
+                told = now
+                left = (now - began[0]) / (done - began[1]) * (total - done) if done > began[1] else 0.0
+                console.print(f"looking at pictures: {done:,} of {total:,}, ETA {write_time(left)}")
 
         yield tell
+
+
+def write_time(seconds: float) -> str:
+    """Hours, minutes and seconds."""
+    whole = int(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
 class _View:
@@ -79,14 +104,14 @@ class _View:
         self.loss = keep * self.loss + (1 - keep) * event.loss
         self.speed = keep * self.speed + (1 - keep) * event.tokens / event.seconds
         self.pace = keep * self.pace + (1 - keep) * event.seconds
-        left = int(self.pace * (self.total - event.update))
         numbers = f"loss {self.loss:.3f}{self.score}  {self.speed:,.0f} {self.unit}/s"
-        eta = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d}"
+        eta = write_time(self.pace * (self.total - event.update))
         self.bar.update(self.task, completed=event.update, numbers=numbers, eta=eta)
 
     def _look(self, event: Evaluated) -> None:
-        name = next(name for name in SHOWN if name in event.metrics)
-        self.score = "  " + SHOWN[name].format(event.metrics[name])
+        first, *others = [name for name in SHOWN if name in event.metrics]
+        shown = [first, *(name for name in others if event.metrics[name])]
+        self.score = "".join("  " + SHOWN[name].format(event.metrics[name]) for name in shown)
         mark = " (best so far)" if event.best else ""
         perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.console.print(
