@@ -7,6 +7,7 @@ import typer
 
 from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.process import keep_memory
 
 app = typer.Typer(
     name="seq2see",
@@ -32,6 +33,7 @@ def main() -> None:
     sys.argv = [word for word in sys.argv if word != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as our input is, whatever the terminal says
+    keep_memory()
     try:
         app()
     except Seq2SeeError as error:

@@ -1,5 +1,6 @@
-"""Processes that work for another one: requests to end go to that one alone, and they end when it does."""
+"""What a process of ours is told when it begins; one that works for another ends when that one does."""
 
+import ctypes
 import os
 import signal
 import threading
@@ -9,6 +10,20 @@ from multiprocessing import parent_process
 
 INTERRUPT = (signal.SIGINT,)  # Ctrl-C, which a terminal sends to all processes of a program at once
 REQUESTS = (signal.SIGINT, signal.SIGTERM)  # and what a supervisor sends
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of mallopt, in GNU's C library
+KEPT = 2**30  # bytes
+
+
+def keep_memory() -> None:
+    """Keep memory that was freed for what comes next, as far as the C library can be told so.
+
+    By default it gives large blocks back to the system, and the same pages are asked for, and filled with zeros, at
+    every step of a search: a sixth of the time of a beam of 5.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is not None:
+        mallopt(TRIM_THRESHOLD, KEPT)
+        mallopt(MMAP_THRESHOLD, KEPT)
 
 
 @contextmanager
@@ -27,6 +42,7 @@ def starting_deaf(to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
 
 def serve_parent(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> None:
     """Ignore these signals, and end as soon as the process that started this one has ended, even if it was killed."""
+    keep_memory()
     for number in deaf_to:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
