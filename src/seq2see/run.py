@@ -11,6 +11,7 @@ from typing import Any, overload
 from seq2see.config.schema import Config
 from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.foreign import admit
+from seq2see.core.registry import shorten
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.choice import explain_label
@@ -26,7 +27,7 @@ from seq2see.tasks.task import Output
 from seq2see.train.folder import RunFolder
 
 One = str | PathLike[str]  # a text, or where a picture is
-Prefixes = str | Sequence[Prefix]
+Prefixes = Prefix | Sequence[Prefix]
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class Run:
         texts = self._list_inputs(inputs)
         chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
         how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
-        prefixes = _spread(prefix, len(texts))
+        prefixes = spread_prefix(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
         return predictions[0] if isinstance(inputs, str | PathLike) else predictions
 
@@ -189,9 +190,9 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
     Several paths give one run that averages the probabilities of all. They need the same target vocabulary, and may
     differ in everything else; configuration and attention are those of the first.
     """
-    paths = [path] if isinstance(path, str | Path) else list(path)
+    paths = [path] if isinstance(path, str | Path) else list(path) if isinstance(path, Iterable) else []
     if not paths:
-        raise SearchError("load needs the path of a run folder; got none.")
+        raise SearchError(f"load needs the path of a run folder, or several; got {path!r}.")
     first, *others = [_load(Path(one), trust=trust) for one in paths]
     for other in others:
         if first.task.target.match(other.task.target) is None:
@@ -221,11 +222,22 @@ def _load(path: Path, *, trust: bool) -> Run:
     return Run(folder, config, task, model)
 
 
-def _spread(prefix: Prefixes, count: int) -> Sequence[Prefix]:
+def spread_prefix(prefix: Any, count: int) -> Sequence[Prefix]:
     """A prefix for each of the texts, or nothing."""
-    prefixes: list[Prefix] = [prefix] * count if isinstance(prefix, str) else list(prefix)
+    prefixes: list[Any] = (
+        [prefix] * count if _is_prefix(prefix) else list(prefix) if isinstance(prefix, Sequence) else []
+    )
+    if not all(map(_is_prefix, prefixes)) or (count and not prefixes):
+        raise SearchError(
+            "a prefix must be a text or a tuple of ids, for all texts, or a list with one for each; got "
+            f"{shorten(prefix)}."
+        )
     if len(prefixes) != count:
         raise SearchError(
             f"there must be one prefix for all texts or one for each; got {len(prefixes)} for {count} texts."
         )
     return prefixes if any(one.strip() if isinstance(one, str) else one for one in prefixes) else ()
+
+
+def _is_prefix(given: Any) -> bool:
+    return isinstance(given, str) or (isinstance(given, tuple) and all(isinstance(one, int) for one in given))

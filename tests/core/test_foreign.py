@@ -34,6 +34,7 @@ def test_code_is_found_in_every_form_and_needs_trust(tree: Any) -> None:
 
 def test_data_files_and_our_own_names_are_no_code() -> None:
     tree = {"data": {"train": "C:data.tsv", "test": {"source": "a:b"}}, "search": {"kind": "beam", "ban": ["a:b"]}}
+    assert foreign_kinds({"tokens": {"target": {"kind": "labels", "separator": ":"}}}) == []
     assert foreign_kinds(tree) == []
     assert admit(tree, [], trust=False, owner="x") == []
 

@@ -35,6 +35,13 @@ def test_what_cannot_be_learned_is_said() -> None:
         Labels().learn(["a", "a"])
     with pytest.raises(DataError, match=r"'c' does not occur in the training data \(known: 'a', 'b'\)"):
         Labels().learn(["a", "b"]).ids(["c"])
+    with pytest.raises(DataError, match="each source must have a label; got ' , '"):
+        Labels(separator=",").learn(["a", "b", " , "]).ids(["a", " , "])
+
+
+def test_a_target_is_known_with_all_its_labels() -> None:
+    labels = Labels(separator="|").learn(["b|a", "c"])
+    assert [labels.knows(target) for target in ("a | c", "a|d", "d")] == [True, False, False]
 
 
 def test_only_the_same_labels_match() -> None:

@@ -3,8 +3,9 @@
 import pytest
 
 from seq2see.core.errors import DataError
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Pairs
-from seq2see.data.split import split_pairs
+from seq2see.data.split import return_new_labels, split_pairs
 
 
 def make_pairs(sources: list[str]) -> Pairs:
@@ -54,3 +55,16 @@ def test_pictures_may_be_moved() -> None:
     held = [split_pairs(pairs, held_out=0.3, seed=1)[1].lines for pairs in (here, there)]
     assert held[0] == held[1]
     assert 5 < len(held[0]) < 25
+
+
+def test_labels_that_only_held_out_sources_have_are_learned_from() -> None:
+    train = Pairs(["a", "b"], ["yes", "no"], [1, 2])
+    held = Pairs(["c", "d", "d", "e", "f"], ["no", "odd", "yes", "odd", "yes"], [3, 4, 5, 6, 7])
+    more, rest = return_new_labels(train, held, lambda target: split_labels(target, None))
+    # one source of the new label is enough, and takes all its pairs with it
+    assert (more.source, more.lines) == (["a", "b", "d", "d"], [1, 2, 4, 5])
+    assert (rest.source, rest.target) == (["c", "e", "f"], ["no", "odd", "yes"])
+    same = return_new_labels(train, held.take([0, 4]), lambda target: split_labels(target, None))
+    assert same == (train, held.take([0, 4]))
+    with pytest.raises(DataError, match="nothing is left to check on"):
+        return_new_labels(train, held.take([1]), lambda target: split_labels(target, None))

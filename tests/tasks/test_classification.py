@@ -10,7 +10,7 @@ from planted import SENTENCES, TINY, configure_planted, write_planted
 from reversal import start
 
 from seq2see.config.load import load_config
-from seq2see.core.errors import ConfigError
+from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.batch import collate
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack
@@ -111,9 +111,27 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
         ({"model": {"decoder": "rnn"}}, "must have no model.decoder, because the task is classification"),
         ({"tokens": {"target": "words"}}, "must have labels or nothing as tokens.target"),
         ({"train": {"watch": "bleu"}}, "must have train.watch as valid_loss or one of accuracy"),
+        ({"train": {"watch": "micro_f1"}}, "must have train.watch as valid_loss or one of accuracy, macro_f1, because"),
+        ({"train": {"scheduled_sampling": 0.1}}, "cannot have train.scheduled_sampling, because"),
+        ({"train": {"output_bias": "counts"}}, "cannot have train.output_bias, because"),
     ]:
         with pytest.raises(ConfigError, match=sentence):
             load_config(base={"preset": "han2016", "data": {"train": str(data)}, **wrong})
+    with pytest.raises(ConfigError, match=r"cannot have train.class_weights, because the task is transduction"):
+        load_config(base={"preset": "cho2014", "data": {"train": str(data)}, "train": {"class_weights": "balanced"}})
+
+
+def test_held_out_labels_that_nobody_could_learn_are_not_checked_on(tmp_path: Path) -> None:
+    train, valid = write_planted(tmp_path / "train.jsonl", 8), write_planted(tmp_path / "valid.jsonl", 3, seed=2)
+    valid.write_text(valid.read_text().replace('"label": "bad"', '"label": "odd"'))
+    config = configure_planted(train)
+    job = start(
+        config.model_copy(update={"data": config.data.model_copy(update={"valid": str(valid)})}), tmp_path / "r"
+    )
+    assert list(job.valid.target) == ["good", "good"]
+    valid.write_text(valid.read_text().replace('"label": "good"', '"label": "new"'))
+    with pytest.raises(DataError, match="the held-out data has no label that the training data has"):
+        start(config.model_copy(update={"data": config.data.model_copy(update={"valid": str(valid)})}), tmp_path / "s")
 
 
 def test_planted_sentences_are_what_the_documents_have(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from seq2see.core.trace import source_names
 from seq2see.data.pairs import Pairs
 from seq2see.data.tokenise import END, START, UNKNOWN, Words
 from seq2see.inspect.explain import explain
-from seq2see.run import Run
+from seq2see.run import Run, spread_prefix
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
 from seq2see.search.rules import Rules
@@ -117,6 +117,19 @@ def test_lengths_are_kept(search: Any) -> None:
 def test_prefixes_that_do_not_fit_are_refused(options: dict[str, Any], error: type, sentence: str) -> None:
     with pytest.raises(error, match=sentence):
         make_run().predict(TEXTS[:4], **options)
+
+
+@pytest.mark.parametrize("prefix", [5, None, ["a", 5], [("a", "b"), "c"], [[1], [2]]], ids=repr)
+def test_what_is_no_prefix_is_refused(prefix: Any) -> None:
+    with pytest.raises(SearchError, match="must be a text or a tuple of ids, for all texts, or a list"):
+        spread_prefix(prefix, 2)
+
+
+def test_ids_may_be_a_prefix_for_all_texts() -> None:
+    run = make_run()
+    ids = tuple(run.task.target.ids(["a cab"])[0][:-1])
+    for output in run.predict(TEXTS[:3], prefix=ids):
+        assert output.ids[: len(ids)] == ids
 
 
 def test_a_prefix_may_fill_the_output() -> None:

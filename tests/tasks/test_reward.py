@@ -14,7 +14,7 @@ from seq2see.core.tree import expand
 from seq2see.data.batch import Batch, collate
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store
-from seq2see.data.tokenise import END, START
+from seq2see.data.tokenise import END, START, UNKNOWN
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
@@ -163,6 +163,19 @@ def test_the_gradient_is_that_of_the_expected_reward() -> None:
     right, wrong = (coin.output.weight.grad[4:, 0] / sources).tolist()
     assert right == pytest.approx(-0.25 / TEMPERATURE, abs=0.02)
     assert wrong == pytest.approx(0.25 / TEMPERATURE, abs=0.02)
+
+
+def test_marks_that_are_never_drawn_learn_nothing() -> None:
+    coin, sources = Coin(), 50
+    coin.output.weight.data[UNKNOWN, 0] = 3.0  # likelier than both tokens
+    memory = Memory(torch.zeros(sources, 1, 1), torch.ones(sources, 1, dtype=torch.bool))
+    targets = torch.tensor([[4, END]]).expand(sources, -1)
+    batch = Batch(memory.states, memory.mask, targets, targets, targets > 0, [[[4, END]]] * sources)
+    decoder: Any = coin
+    reward_loss(decoder, memory, batch, measure_best).backward()
+    assert coin.output.weight.grad is not None
+    assert coin.output.weight.grad[UNKNOWN].tolist() == [0, 0]
+    assert coin.output.weight.grad[4, 0] < -1 < 1 < coin.output.weight.grad[5, 0]
 
 
 @pytest.mark.parametrize(("normalise", "measure"), [("softmax", "gleu"), ("softmax", "cider"), ("hard", "gleu")])

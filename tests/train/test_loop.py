@@ -241,6 +241,13 @@ def test_the_gradient_is_clipped(data: Path, tmp_path: Path) -> None:
     assert seen["norm"] == pytest.approx(0.5, rel=1e-3)
 
 
+def test_a_gradient_that_is_no_number_is_found_behind_a_loss_that_is_one(data: Path, tmp_path: Path) -> None:
+    fit = start(configure(data, updates=100), tmp_path / "run").fit
+    next(fit.model.encoder.parameters()).register_hook(lambda gradient: gradient * float("nan"))
+    with pytest.raises(Seq2SeeError, match="the gradient was not a number 20 times"):
+        list(fit.run())
+
+
 def test_a_gradient_that_is_no_number_changes_nothing_and_many_are_an_error(data: Path, tmp_path: Path) -> None:
     job = start(configure(data, updates=100), tmp_path / "run")
     fit = job.fit

@@ -78,7 +78,7 @@ def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") 
     if run.config.reads_pictures or run.config.task == "classification":
         return
     suspects = [(number, line) for number, line in enumerate(lines, 1) if len(line) > longest]
-    sizes = [len(ids) for ids in run.task.source.ids([line for _, line in suspects])] if suspects else []
+    sizes = run.task.source.prepare([line for _, line in suspects]).lengths.tolist() if suspects else []
     long = [(number, size) for (number, _), size in zip(suspects, sizes, strict=True) if size > longest]
     if long:
         number, size = long[0]

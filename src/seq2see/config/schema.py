@@ -61,7 +61,8 @@ class ParallelFiles(Section):
 
 
 TextMetric = Literal["exact_match", "bleu", "bleu_tokenised", "chrf", "cer"]
-LabelMetric = Literal["accuracy", "macro_f1", "micro_f1"]
+LabelMetric = Literal["accuracy", "macro_f1"]
+LabelsMetric = Literal["accuracy", "macro_f1", "micro_f1"]  # of several labels a source
 CaptionMetric = Literal["bleu_4", "cider_d"]
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
@@ -181,7 +182,7 @@ class Train(Section):
     )
     evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
     evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", TextMetric, LabelMetric, CaptionMetric] = Field(
+    watch: Literal["valid_loss", TextMetric, LabelsMetric, CaptionMetric] = Field(
         default="valid_loss", description="what decides which weights are best"
     )
     workers: Natural = Field(
@@ -225,11 +226,15 @@ class Config(Section):
         asked = self.tokens.target or self.tokens.joint
         if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
-        known = get_args(LabelMetric if chooses else CaptionMetric if self.reads_pictures else TextMetric)
+        written = CaptionMetric if self.reads_pictures else TextMetric
+        chosen = LabelMetric if self.chooses_labels else LabelsMetric
+        known = get_args(chosen if chooses else written)
         if self.train.watch not in ("valid_loss", *known):
             raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
-        if chooses and (self.train.attention_penalty or self.train.output_bias == "counts" or self.train.reward):
-            raise ValueError(f"cannot have train.attention_penalty, train.output_bias or train.reward{why}")
+        idle = ("attention_penalty", "output_bias", "reward", "scheduled_sampling") if chooses else ("class_weights",)
+        for name in idle:
+            if getattr(self.train, name) != Train.model_fields[name].default:
+                raise ValueError(f"cannot have train.{name}{why}")
         return self
 
     @property
@@ -241,5 +246,10 @@ class Config(Section):
     @property
     def chooses_labels(self) -> bool:
         """Whether each source has one label, of those that the training data has."""
+        return self.task == "classification" and self.label_separator is None
+
+    @property
+    def label_separator(self) -> str | None:
+        """What stands between several labels of one source, if there may be several."""
         spec = self.tokens.target
-        return self.task == "classification" and not (isinstance(spec, dict) and spec.get("separator"))
+        return (spec.get("separator") or None) if isinstance(spec, dict) else None

@@ -10,14 +10,16 @@ from typing import Any
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import is_foreign
 
+PLAIN = ("data", "init", "ban", "backbone", "separator")  # keys whose words are files, models and other words
+
 
 def foreign_kinds(tree: Any) -> list[str]:
-    """All words of a configuration that may name code outside this package; files, models and banned words may not."""
+    """All words of a configuration that may name code outside this package."""
     if isinstance(tree, str):
         return [tree] if is_foreign(tree) else []
     branches: Sequence[Any] = tree if isinstance(tree, list | tuple) else ()
     if isinstance(tree, Mapping):
-        branches = [value for key, value in tree.items() if key not in ("data", "init", "ban", "backbone")]
+        branches = [value for key, value in tree.items() if key not in PLAIN]
     return [kind for branch in branches for kind in foreign_kinds(branch)]
 
 

@@ -59,11 +59,18 @@ class LabelSet:
         """The ids of the labels of each source."""
         places = {name: place for place, name in enumerate(self.names)}
         rows = [list(dict.fromkeys(split_labels(target, self.separator))) for target in targets]
-        for label in (label for row in rows for label in row):
-            if label not in places:
+        for target, row in zip(targets, rows, strict=True):
+            if not row:
+                raise DataError(f"each source must have a label; got {target!r}; mend it, or leave the source out.")
+            if not places.keys() >= set(row):
+                new = next(label for label in row if label not in places)
                 known = ", ".join(map(repr, self.names[:8])) + (", ..." if len(self) > 8 else "")
-                raise DataError(f"the label {label!r} does not occur in the training data (known: {known}); mend it.")
+                raise DataError(f"the label {new!r} does not occur in the training data (known: {known}); mend it.")
         return [[places[label] for label in row] for row in rows]
+
+    def knows(self, target: str) -> bool:
+        """Whether all labels of a target are among these."""
+        return set(split_labels(target, self.separator)) <= set(self.names)
 
     @property
     def balance(self) -> list[float]:

@@ -1,6 +1,7 @@
 """Held-out data: a split by source text, so that no source is on both sides."""
 
 import hashlib
+from collections.abc import Callable, Iterable
 from pathlib import PurePath
 
 from seq2see.core.errors import DataError
@@ -25,6 +26,26 @@ def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pai
     kept = [row for row, out in enumerate(chosen) if not out]
     held = [row for row, out in enumerate(chosen) if out]
     return pairs.take(kept), pairs.take(held)
+
+
+def return_new_labels(train: Pairs, held: Pairs, labels: Callable[[str], Iterable[str]]) -> tuple[Pairs, Pairs]:
+    """(training, held out) again: a source with a label that training lacks goes there, for it must know them all."""
+    known = {label for target in train.target for label in labels(target)}
+    returned: set[str] = set()
+    for source, target in zip(held.source, held.target, strict=True):
+        new = set(labels(target)) - known
+        known |= new
+        returned |= {source} if new else set()
+    if not returned:
+        return train, held
+    back = [row for row, source in enumerate(held.source) if source in returned]
+    rest = [row for row, source in enumerate(held.source) if source not in returned]
+    if not rest:
+        raise DataError(
+            "all held-out sources have labels that no other source has, so nothing is left to check on; add sources "
+            "for rare labels, or name held-out data as data.valid."
+        )
+    return train.join(held.take(back)), held.take(rest)
 
 
 def _shorten(source: str) -> str:

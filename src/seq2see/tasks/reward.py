@@ -28,6 +28,7 @@ SAMPLES = 4  # outputs that are drawn for each source; each is judged by what th
 ORDER = 4  # tokens of the longest n-grams that are compared
 ROOM = 5  # tokens by which a sample may be longer than the longest target of all sources in its batch
 NEVER = [PAD, START, UNKNOWN]
+IMPOSSIBLE = -1e4  # a logit of what is never drawn: its probability is 0, and all gradients are finite
 # samples are drawn from the model's probabilities to the power of 1 / TEMPERATURE, and these are what learns: a model
 # that learned with label smoothing gives a tenth to words that do not fit, and most outputs would have one of them
 TEMPERATURE = 0.5
@@ -75,8 +76,8 @@ def _weigh_samples(
     features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
     output: Any = decoder.output
     counts = weights[rows].unsqueeze(1).expand(mask.shape)[mask]
-    cool = features[mask] / TEMPERATURE, output.weight, output.bias / TEMPERATURE
-    total, _ = output_cross_entropy(*cool, samples[mask], weights=counts)
+    bias = (output.bias / TEMPERATURE).index_fill(0, torch.tensor(NEVER), IMPOSSIBLE)
+    total, _ = output_cross_entropy(features[mask] / TEMPERATURE, output.weight, bias, samples[mask], weights=counts)
     return total
 
 

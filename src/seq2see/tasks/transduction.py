@@ -58,6 +58,11 @@ class Transduction:
         source = known.get("source") or _learn(tokens.source, pairs.source, "source")
         return cls(source, known.get("target") or _learn(tokens.target, pairs.target, "target"))
 
+    @property
+    def reads_pictures(self) -> bool:
+        """Whether outputs are captions, and not made from texts."""
+        return "picture_size" in self.source.sizes
+
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
         share, joint = config.model.share or (), config.tokens.joint is not None
@@ -161,7 +166,7 @@ class Transduction:
             return []
         lengths = self.source.prepare([texts[row] for row in rows]).lengths
         # a beam has more to do between two steps, so it takes more hypotheses at once; a picture counts as one position
-        together = PREDICT_TOKENS * (min(search.width, 2) if isinstance(self.source, Tokenizer) else 1)
+        together = PREDICT_TOKENS * (1 if self.reads_pictures else min(search.width, 2))
         batches = group_by_length(lengths, budget=max(together // search.width, 1))
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
@@ -183,7 +188,7 @@ class Transduction:
 
     def examine(self, pairs: Pairs) -> Pairs:
         """What outputs are compared with: a picture counts once, with all its captions."""
-        return pairs if isinstance(self.source, Tokenizer) else pairs.group()
+        return pairs.group() if self.reads_pictures else pairs
 
     def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
         """What is learned of the final weights from held-out data: nothing."""
@@ -198,7 +203,7 @@ class Transduction:
     ) -> list[Metric]:
         """Every metric of this task; METEOR of captions where Java and its program are."""
         texts = [output.text for output in outputs]
-        if isinstance(self.source, Tokenizer):
+        if not self.reads_pictures:
             return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
         with Meteor() if explain_absence() is None else nullcontext() as meteor:
             scores = score_captions(texts, pairs.references, meteor=meteor)
@@ -207,7 +212,7 @@ class Transduction:
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
         """The metrics of this task that are quick enough for every look of a training."""
         texts = [output.text for output in outputs]
-        if isinstance(self.source, Tokenizer):
+        if not self.reads_pictures:
             return glance_texts(texts, pairs.target)
         return glance_captions(texts, pairs.references)
 

@@ -234,6 +234,5 @@ def _follow(order: Order, learner: Learner, group: Group | None) -> Sums:
         sums = add_up(learner, group, sums, checksum=learner.checksum() if checked else 0)
     if order.rate is None:
         learner.optimizer.zero_grad()
-    else:
-        learner.descend(order.rate, sums.tokens)
-    return sums
+        return sums
+    return replace(sums, moved=learner.descend(order.rate, sums.tokens))

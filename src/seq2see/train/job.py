@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from seq2see.core.registry import shorten
 from seq2see.data.batch import collate, plan_batches
 from seq2see.data.doctor import Diagnosis
 from seq2see.data.kinds import cannot_be_labels, guess_kind, guess_labels
+from seq2see.data.labels import LabelSet, split_labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import make_ready
-from seq2see.data.split import split_pairs
+from seq2see.data.split import return_new_labels, split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
 from seq2see.tasks.reward import build_measure
@@ -107,11 +109,12 @@ def prepare_job(
     splits = dict(diagnosis.splits)
     check_kind(config, splits["train"])
     if "valid" not in splits:
-        splits["train"], splits["valid"] = split_pairs(splits["train"], held_out=config.data.held_out, seed=config.seed)
+        splits["train"], splits["valid"] = _hold_out(splits["train"], config)
     read_search(config.search)[0]()
     parts = read_pretrained(config.init) if _begins(folder) else []
     known = choose_tokenizers(config, parts)
     task = folder.read_task() if folder.has_task else learn_task(config, splits["train"], known=known)
+    splits["valid"] = _leave_out_new_labels(splits["valid"], task)
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
@@ -137,6 +140,24 @@ def prepare_job(
 
     fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
+
+
+def _hold_out(pairs: Pairs, config: Config) -> tuple[Pairs, Pairs]:
+    """(training, held out), where none are given as held out."""
+    train, held = split_pairs(pairs, held_out=config.data.held_out, seed=config.seed)
+    if config.task != "classification":
+        return train, held
+    return return_new_labels(train, held, partial(split_labels, separator=config.label_separator))
+
+
+def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:
+    """What can be checked on: a label that nobody could learn has no likelihood (the doctor warns of it)."""
+    if not isinstance(task.target, LabelSet):
+        return held
+    rows = [row for row, target in enumerate(held.target) if task.target.knows(target)]
+    if not rows:
+        raise DataError("the held-out data has no label that the training data has; check files and columns.")
+    return held.take(rows)
 
 
 def check_kind(config: Config, pairs: Pairs) -> None:

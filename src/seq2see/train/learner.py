@@ -27,6 +27,7 @@ class Sums:
 
     loss: float  # with smoothing
     tokens: int  # target tokens, without padding
+    moved: bool = True  # whether the gradient was a number, so that there was a step
 
 
 class Learner:
@@ -82,11 +83,12 @@ class Learner:
         train = self.config.train
         return train.reward is not None and update > train.reward.after * train.updates
 
-    def descend(self, rate: float, tokens: int) -> None:
-        """One step against the mean gradient, clipped; a gradient that is not a number changes nothing."""
+    def descend(self, rate: float, tokens: int) -> bool:
+        """One step against the mean gradient, clipped; a gradient that is not a number changes nothing, and is told."""
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
-        if math.isfinite(norm):
+        moved = math.isfinite(norm)
+        if moved:
             clip = self.config.train.clip
             shrink = min(1.0, clip / (norm + 1e-6)) if clip else 1.0
             torch._foreach_mul_(gradients, shrink / tokens)
@@ -94,6 +96,7 @@ class Learner:
                 group["lr"] = rate
             self.optimizer.step()
         self.optimizer.zero_grad()
+        return moved
 
     def dump(self) -> dict[str, Tensor]:
         """Everything that learning changes, by name."""

@@ -48,6 +48,7 @@ class Stepped:
     tokens: int  # target tokens, without padding
     seconds: float
     learning_rate: float
+    moved: bool = True  # False: the gradient was not a number, and the weights stayed as they were
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,11 @@ class Fit:
         faults = 0
         while self.standing.update < self.config.train.updates and not self._is_patience_lost():
             stepped = self._update(batches)
-            faults = 0 if math.isfinite(stepped.loss) else faults + 1
+            faults = 0 if stepped.moved else faults + 1
             if faults >= HOPELESS:
-                raise Seq2SeeError(f"the loss was not a number {HOPELESS} times in a row; lower train.learning_rate.")
+                raise Seq2SeeError(
+                    f"the gradient was not a number {HOPELESS} times in a row; lower train.learning_rate."
+                )
             yield stepped
             if self._is_look(self.standing.update):
                 yield self._look(stepped.learning_rate)
@@ -210,7 +213,8 @@ class Fit:
         rate = train.learning_rate * self.schedule.factor(update)
         sums = self.crew.work(update, [batch for _, _, batch in taken], rate)
         self.standing = replace(self.standing, update=update, epoch=taken[-1][0], batch=taken[-1][1])
-        stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, time.perf_counter() - began, rate)
+        seconds = time.perf_counter() - began
+        stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, seconds, rate, sums.moved)
         self._record.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
         return stepped
 
