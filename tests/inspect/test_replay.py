@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+import torch
 
 from seq2see.config.load import load_config, preset_names, read_preset
 from seq2see.core.errors import AttentionError
+from seq2see.core.trace import tracing
 from seq2see.data.pairs import Pairs
+from seq2see.data.tokenise import START
 from seq2see.inspect import replay as module
 from seq2see.inspect.explain import explain
-from seq2see.inspect.replay import give_target, is_cross, replay
+from seq2see.inspect.replay import give_target, replay
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.tasks.transduction import Transduction
 
@@ -35,7 +38,7 @@ def test_many_at_once_are_each_alone(preset: str, monkeypatch: pytest.MonkeyPatc
     assert sorted(traces) == list(range(len(TEXTS)))
     for place, each in enumerate(given):
         alone = explain(task, model, each.source, each.ids)
-        expected = {found.name: found.weights for found in alone.maps if is_cross(found.name)}
+        expected = {found.name: found.weights for found in alone.maps if found.aligns}
         assert [found.name for found in traces[place].maps] == list(expected)
         for found in traces[place].maps:
             np.testing.assert_allclose(found.weights, expected[found.name], atol=1e-5)
@@ -67,8 +70,18 @@ def test_unknown_words_of_a_given_target_keep_their_place() -> None:
     assert trace.maps[0].weights.shape == (1, 5, 4)
 
 
-def test_only_attention_from_target_to_source_counts() -> None:
-    assert is_cross("decoder.reader.attend")
-    assert is_cross("decoder.layers.0.cross.attend")
-    assert not is_cross("decoder.layers.0.own.attend")
-    assert not is_cross("encoder.layers.0.attend")
+@pytest.mark.parametrize("preset", ["transformer-tiny", "lstmn2016", "convs2s2017", "luong2015"])
+def test_a_look_back_is_no_look_at_the_source_taught_or_stepping(preset: str) -> None:
+    task, model = build(preset)
+    source, mask = task.source.prepare(["bad"]).gather([0])
+    with torch.inference_mode():
+        memory = model.encoder(source, mask)
+        with tracing(model) as taught:
+            model.decoder.features(torch.tensor([[START, 5, 6]]), memory)
+        fixed, state = model.decoder.begin(memory)
+        with tracing(model) as stepped:
+            model.decoder.step(torch.tensor([START]), state, fixed)
+    assert taught.source_names == stepped.source_names
+    assert taught.source_names
+    assert all(taught.weights(name).shape[3] == source.shape[1] for name in taught.source_names)
+    assert not any("own" in name for name in taught.source_names)

@@ -8,7 +8,7 @@ import torch
 
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
-from seq2see.core.trace import source_names, tracing
+from seq2see.core.trace import tracing
 from seq2see.models.seq2seq import build_seq2seq
 from seq2see.nn.cache import BLOCK
 from seq2see.testing import check_decoder
@@ -117,7 +117,7 @@ def test_a_trace_sees_it_look_back_at_earlier_inputs() -> None:
     assert (own.triu() == 0).all()  # not even its own place
     torch.testing.assert_close(own.sum(dim=-1)[0, 0], torch.tensor([0.0, 1.0, 1.0], dtype=torch.double))
     assert trace.weights("encoder.layers.0.own").shape == (1, 1, 4, 4)
-    assert source_names(trace.names) == ["decoder.reader.attend"]
+    assert trace.source_names == ("decoder.reader.attend",)
 
 
 def test_deep_fusion_needs_tapes_of_one_size() -> None:

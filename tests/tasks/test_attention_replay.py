@@ -21,12 +21,15 @@ from seq2see.tasks.transduction import Transduction
 
 TEXTS = ["abc dab", "bad", "a cab had a bad day", "c"]
 HALF = {"size": 6, "embedding_size": 4}
+LAYERS = {"size": 6, "inner_size": 8, "layers": 2, "heads": 2}
 READERS = [
     {"kind": "before", "score": "additive"},
     {"kind": "after", "score": "general", "input_feeding": True},
     {"kind": "after", "score": "dot", "input_feeding": False},
     {"kind": "before", "score": "location"},
     {"kind": "bottom", "score": "additive"},
+    {"kind": "gated", "score": "additive"},
+    {"kind": "gated", "score": "general", "looks": "after"},
     {"kind": "before", "score": "additive", "normalise": "hard"},
     {"kind": "before", "score": "additive", "window": {"kind": "predictive", "radius": 2}},
     {"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}},
@@ -38,6 +41,7 @@ MODELS: list[tuple[str, dict[str, Any]]] = [
         for r in READERS
     ),
     ("convs2s2017", {"encoder": HALF, "decoder": HALF}),
+    ("transformer-tiny", {"encoder": LAYERS, "decoder": LAYERS}),
     ("lstmn2016", {"encoder": HALF, "decoder": {**HALF, "fusion": "deep"}}),
     ("ntm2014", {"encoder": {**HALF, "rows": 7, "heads": 2}, "decoder": {**HALF, "heads": 2}}),
 ]

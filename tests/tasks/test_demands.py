@@ -13,7 +13,6 @@ import torch
 from seq2see.config.load import load_config
 from seq2see.core.errors import ConfigError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.registry import names
-from seq2see.core.trace import source_names
 from seq2see.data.pairs import Pairs
 from seq2see.data.tokenise import END, START, UNKNOWN, Words
 from seq2see.inspect.explain import explain
@@ -191,12 +190,6 @@ def test_rows_of_a_memory_are_no_source_words() -> None:
     run = make_ignorant(preset="ntm2014")
     with pytest.raises(SearchError, match=r"leave out replace_unknown: .* no word of its source"):
         run.predict("the zebra", replace_unknown=True, rules=Rules(max_length=5))
-
-
-def test_cross_attention_is_told_by_its_name() -> None:
-    assert source_names(["encoder.0.own", "decoder.0.own", "decoder.0.cross"]) == ["decoder.0.cross"]
-    assert source_names(["encoder.0.attend", "decoder.down.attend"]) == ["decoder.down.attend"]
-    assert source_names(["attend"]) == ["attend"]
 
 
 def make_ensemble() -> Run:

@@ -1,7 +1,6 @@
 """Tracing: every `Attend` of a model shows its weights to whoever looks, also those of a plug-in."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -44,6 +43,11 @@ class Trace:
         """The Attends that were used, in the order of their first use."""
         return tuple(self._pieces)
 
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """Of the Attends that were used, those with which a decoder looks at the source, and not back."""
+        return tuple(name for name in self.names if not name.startswith("encoder.") and not self.is_causal(name))
+
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
         """All weights of one Attend, joined over time; keys that came later weigh nothing before.
 
@@ -54,13 +58,6 @@ class Trace:
         if self.is_causal(name):
             keys = max(keys, sum(piece.shape[2] for piece in pieces))
         return torch.cat([F.pad(piece, (0, keys - piece.shape[3])) for piece in pieces], dim=2)
-
-
-def source_names(names: Sequence[str]) -> list[str]:
-    """Of the Attends of a model, those that look at the source: named cross, else all but the halves' own."""
-    cross = [name for name in names if "cross" in name]
-    inner = [name for name in names if name.startswith("encoder.") or "own" in re.split(r"[._]", name)]
-    return cross or [name for name in names if name not in inner] or list(names)
 
 
 def active_trace() -> Trace | None:

@@ -67,16 +67,10 @@ def _look(
     with tracing(model) as trace:
         memory = model.encoder(*sources)
         model.decoder.features(inputs, memory)
-    seen = {name: trace.weights(name).float().numpy() for name in trace.names if is_cross(name)}
+    seen = {name: trace.weights(name).float().numpy() for name in trace.source_names}
     # an encoder that reads nothing leaves a memory that stands for no token, and so do the rows of a machine
     positions = memory.mask.shape[1] if memory.grid else sources[0].shape[1] if memory.focus is None else 0
     maps = {name: weights for name, weights in seen.items() if weights.shape[3] == positions}
     if not maps:
         raise AttentionError("this model has no attention from target to source to show.")
     return memory.grid, maps
-
-
-def is_cross(name: str) -> bool:
-    """Whether an Attend of this name reads the source for the target; `own` is a decoder's look at its own output."""
-    steps = name.split(".")
-    return steps[0] != "encoder" and "own" not in steps

@@ -8,7 +8,6 @@ import numpy as np
 from jaxtyping import Float32
 
 from seq2see.core.errors import SearchError
-from seq2see.core.trace import source_names
 from seq2see.data.tokenise import UNKNOWN, Tokenizer
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.tasks.task import Output
@@ -28,8 +27,7 @@ def replace_unknown(
 
 def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:
     """The attention to the source, averaged over heads and over the Attends that look at it."""
-    names = source_names([one.name for one in trace.maps])
-    means = [one.weights.mean(axis=0) for one in trace.maps if one.name in names and one.aligns]
+    means = [one.weights.mean(axis=0) for one in trace.maps if one.aligns]
     if not means:
         raise SearchError("leave out replace_unknown: this model looks at no word of its source while it writes.")
     return np.asarray(np.mean(means, axis=0), dtype=np.float32)

@@ -44,11 +44,15 @@ class MultiHead(nn.Module):
         mask: Bool[Tensor, "b #1 #t s"] | None = None,
         *,
         causal: bool = False,
+        past: bool = False,
     ) -> Float[Tensor, "n t d"]:
-        """Attend with every query; n may be a multiple of b: hypotheses of one source are further queries on it."""
+        """Attend with every query; n may be a multiple of b: hypotheses of one source are further queries on it.
+
+        Causal: each sees the keys up to its own place. Past: all keys come before the queries, and a trace shall know.
+        """
         sources = memory.keys.shape[0]
         queries = split(self.query(query).reshape(sources, -1, query.shape[-1]), self.heads)
-        context: Tensor = self.attend(queries, memory.keys, memory.values, mask, causal=causal)
+        context: Tensor = self.attend(queries, memory.keys, memory.values, mask, causal=causal, past=past)
         return self.output(merge(context).reshape(query.shape))
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.memory import Memory
-from seq2see.core.trace import Trace, source_names, tracing
+from seq2see.core.trace import Trace, tracing
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.search.ensemble import average
 from seq2see.search.hypothesis import Step
@@ -57,7 +57,7 @@ def look_up(trace: Trace, shape: torch.Size) -> Float[Tensor, "n s"]:
 
     A row of weights is a hypothesis, or a source with its hypotheses as queries; either way they come in order.
     """
-    maps = [trace.weights(name) for name in source_names(trace.names)]
+    maps = [trace.weights(name) for name in trace.source_names]
     means = [weights.mean(dim=1).reshape(shape) for weights in maps if weights.shape[-1] == shape[1]]
     if not means:
         raise SearchError("coverage_penalty needs attention to every position of the source; leave it out.")

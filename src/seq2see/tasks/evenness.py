@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from seq2see.core.errors import AttentionError, ConfigError
-from seq2see.core.trace import Trace, source_names, tracing
+from seq2see.core.trace import Trace, tracing
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def measure_unevenness(
 
     Weights count for real targets only; the mean over heads and Attends that look at the source.
     """
-    maps = [trace.weights(name) for name in source_names(trace.names)]
+    maps = [trace.weights(name) for name in trace.source_names]
     shape = (*target_mask.shape, source_mask.shape[1])
     fitting = [weights.mean(dim=1) for weights in maps if (weights.shape[0], *weights.shape[2:]) == shape]
     if not fitting:

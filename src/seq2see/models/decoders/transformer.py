@@ -169,7 +169,7 @@ class DecoderLayer(nn.Module):
             nonlocal grown
             grown = append(cache, length, self.own.remember(x))
             seen = length + 1
-            return self.own(x, Remembered(grown.keys[:, :, :seen], grown.values[:, :, :seen]))
+            return self.own(x, Remembered(grown.keys[:, :, :seen], grown.values[:, :, :seen]), past=True)
 
         states = self.around_own(states, attend_to_past)
         states = self.around_cross(states, lambda x: self.cross(x, memory, mask))
