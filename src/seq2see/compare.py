@@ -25,7 +25,7 @@ from seq2see.workers import choose_workers, hire
 CHUNK = 400  # sources that each worker decodes between two moves of the bar
 
 Seen = Callable[..., None]
-Watch = Callable[[str, int], AbstractContextManager[Seen]]  # what is done, and how many times
+Progress = Callable[[str, int], AbstractContextManager[Seen]]  # what is done, and how many times
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def compare(
     bleu_tokenizer: str = DEFAULT_TOKENIZER,
     gold: Path | None = None,
     workers: int = 0,
-    watch: Watch = lambda what, total: nullcontext(lambda count=1: None),
+    watch: Progress = lambda what, total: nullcontext(lambda count=1: None),
 ) -> Comparison:
     """Decode the pairs with every run, each with as many workers (0: what is worth it), score, measure and align."""
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
@@ -153,7 +153,7 @@ def _check_runs(runs: Mapping[str, Run]) -> bool:
 
 
 def _decode(
-    name: str, run: Run, pairs: Pairs, search: Search, workers: int, watch: Watch
+    name: str, run: Run, pairs: Pairs, search: Search, workers: int, watch: Progress
 ) -> tuple[list[Prediction], float]:
     predictions: list[Prediction] = []
     with hire(run, workers) as shared, watch(f"{name}: decoding", len(pairs)) as seen:

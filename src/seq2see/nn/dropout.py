@@ -2,7 +2,7 @@
 
 `bernoulli_` spends most of its time drawing a float for each number. A byte decides to 1/256; the scale uses the
 probability that was really drawn, so the expectation is exact. Training seeds the generator anew for every update,
-so the masks are a function of the run's seed and the update.
+so the masks are a function of the run's seed, the update and the worker.
 """
 
 import torch

@@ -36,7 +36,7 @@ class Score(nn.Module):
 
 
 class Dot(Score):
-    """Luong et al. 2015, eq. 8: q . k"""
+    """Luong et al. 2015, section 3.1: q . k"""
 
     def __init__(self, *, query_size: int, key_size: int) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class ScaledDot(Score):
 
 
 class General(Score):
-    """Luong et al. 2015, eq. 8: q . W k
+    """Luong et al. 2015, section 3.1: q . W k
 
     project: which side meets W: the keys, once for a memory; or each query, which is less where keys are many.
     scaled: divide by the root of the width, so that attention begins even and becomes as sharp as it has reason to.
@@ -115,7 +115,7 @@ class Additive(Score):
 
 
 class Location(Score):
-    """Luong et al. 2015, eq. 9: W q, one number for each position of the source, whatever stands there."""
+    """Luong et al. 2015, eq. 8: W q, one number for each position of the source, whatever stands there."""
 
     content = False
 

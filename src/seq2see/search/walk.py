@@ -11,10 +11,10 @@ from seq2see.core.tree import select
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 
 # (log-probabilities [n v], which sources they belong to [n]) -> the tokens to take [n]
-Choice = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
+Choose = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
 
 
-def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choice, copies: int = 1) -> list[Hypothesis]:
+def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choose, copies: int = 1) -> list[Hypothesis]:
     """One hypothesis for each row; a source that is done leaves the batch.
 
     copies: rows of the state for each source, neighbours together, which share its row of what is fixed; a source is

@@ -33,7 +33,7 @@ LAST_WORDS = 5.0  # seconds to wait for the reason of a worker that failed
 LEARNED = ("longest_target", "measure")  # what a task knows of the training data beside its tokenizers
 READY = pickle.dumps(None)
 
-Part = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
+Slice = tuple[Store, Rows]  # rows of a store, as one epoch sees its sources
 Chore = Callable[[Any, Any, Any], Any]  # a function of a module: of task, model, and what it is to be done to
 Share = Callable[[Chore, Iterable[Any]], list[Any]]
 
@@ -68,7 +68,7 @@ class Crew:
         if self._others:
             self._send([self.learner.dump()] * len(self._others))
 
-    def work(self, update: int, batches: Sequence[Part], rate: float | None) -> Sums:
+    def work(self, update: int, batches: Sequence[Slice], rate: float | None) -> Sums:
         """Make one update over some batches, together; without a rate, everything but the step."""
         mine, *theirs = zip(*(self._cut(*batch) for batch in batches), strict=True)
         self._send([self._order(update, share, rate) for share in theirs])
@@ -106,13 +106,13 @@ class Crew:
             for other in self._others:  # until the last one no longer needs the file
                 other.await_ready()
 
-    def _cut(self, store: Store, rows: Rows) -> list[Part]:
+    def _cut(self, store: Store, rows: Rows) -> list[Slice]:
         """The part of a batch that each worker gets."""
         workers = self.team.workers
         pieces = cut(rows, *self._lengths, workers) if workers > 1 else [rows]
         return [(store, piece) for piece in pieces]
 
-    def _order(self, update: int, share: Sequence[Part], rate: float | None) -> Order:
+    def _order(self, update: int, share: Sequence[Slice], rate: float | None) -> Order:
         referring = self.learner.rewards(update)
         batches = [collate(store, rows, referring=referring) if len(rows) else None for store, rows in share]
         return Order(update, batches, rate)

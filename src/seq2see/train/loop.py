@@ -19,7 +19,7 @@ from seq2see.data.store import Store
 from seq2see.models.share import table_scales
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
-from seq2see.train.distributed import Crew, Part, Share
+from seq2see.train.distributed import Crew, Share, Slice
 from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
 from seq2see.train.learner import Learner, strip
@@ -192,7 +192,7 @@ class Fit:
         self.schedule.restore(checkpoint.facts["schedule"])
         self.standing = Standing(**checkpoint.facts["standing"])
 
-    def _batches(self) -> Iterator[tuple[int, int, Part]]:
+    def _batches(self) -> Iterator[tuple[int, int, Slice]]:
         """The rows of the batches from where the training stands, each with epoch and position of the one after it."""
         epoch, start = self.standing.epoch, self.standing.batch
         budget, seed = self.config.train.batch_tokens, self.config.seed
@@ -205,7 +205,7 @@ class Fit:
                 yield *after, (store, plan[number])
             epoch, start = epoch + 1, 0
 
-    def _update(self, batches: Iterator[tuple[int, int, Part]]) -> Stepped:
+    def _update(self, batches: Iterator[tuple[int, int, Slice]]) -> Stepped:
         """Change the weights once."""
         began = time.perf_counter()
         train, update = self.config.train, self.standing.update + 1
