@@ -27,3 +27,8 @@ class Memory:
     def contents(self) -> Float[Tensor, "b s d"]:
         """What attention sums up; the states are what it compares with."""
         return self.states if self.values is None else self.values
+
+
+def mean(states: Float[Tensor, "b s d"], mask: Bool[Tensor, "b s"]) -> Float[Tensor, "b d"]:
+    """The mean of the states at real positions; zeros for a source without any."""
+    return (states * mask.unsqueeze(2)).sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1)

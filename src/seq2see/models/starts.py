@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError
-from seq2see.core.memory import Memory
+from seq2see.core.memory import Memory, mean
 from seq2see.nn.cell import CellState
 
 LayerStates = tuple[CellState, ...]
@@ -75,9 +75,9 @@ class Mean(Start):
         self.project = nn.Linear(memory_size, layers * parts * size)
 
     def forward(self, memory: Memory) -> LayerStates:
-        weights = memory.mask.unsqueeze(2).to(memory.states.dtype)
-        mean = (memory.states * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
-        projected = self.project(mean).tanh().unflatten(1, (self.layers, self.parts, self.size))
+        projected = (
+            self.project(mean(memory.states, memory.mask)).tanh().unflatten(1, (self.layers, self.parts, self.size))
+        )
         return tuple(tuple(state.unbind(dim=1)) for state in projected.unbind(dim=1))
 
 

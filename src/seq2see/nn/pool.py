@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError
-from seq2see.core.memory import Memory
+from seq2see.core.memory import Memory, mean
 from seq2see.core.registry import Part
 from seq2see.nn.attend import Attend
 
@@ -58,8 +58,7 @@ class Mean(Pool):
     reads = "alike"
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
-        real = memory.mask.unsqueeze(2)
-        return (memory.contents * real).sum(dim=1) / real.sum(dim=1).clamp(min=1)
+        return mean(memory.contents, memory.mask)
 
 
 class Max(Pool):

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
-from seq2see.core.memory import Memory
+from seq2see.core.memory import Memory, mean
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
 from seq2see.nn.convolution import HALF, GatedConvolution, NormedLinear
@@ -48,8 +48,7 @@ class ConvEncoder(nn.Module):
             states = (layer(F.pad(self.dropout(states), (0, 0, *self.around))) + states) * HALF
         states = self.narrow(states) * real
         values = (states + embedded) * HALF * real
-        summary = states.sum(dim=1) / real.sum(dim=1).clamp(min=1)
-        return Memory(states=states, mask=mask, values=values, summary=summary)
+        return Memory(states=states, mask=mask, values=values, summary=mean(states, mask))
 
     def own_layers(self) -> list[list[nn.Module]]:
         """What a decoder may share, layer by layer."""

@@ -3,7 +3,7 @@
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seq2see.core.memory import Memory
+from seq2see.core.memory import Memory, mean
 from seq2see.core.registry import Part
 from seq2see.core.shapes import Count, Rate
 from seq2see.nn.block import AddNorm, FeedForward, Norm
@@ -60,7 +60,7 @@ class TransformerEncoder(nn.Module):
         for layer in self.layers:
             states = layer(states, mask[:, None, None, :])
         states = self.norm(states) * mask.unsqueeze(2)
-        return Memory(states=states, mask=mask, summary=states.sum(dim=1) / mask.sum(dim=1, keepdim=True).clamp(min=1))
+        return Memory(states=states, mask=mask, summary=mean(states, mask))
 
     def own_layers(self) -> list[list[nn.Module]]:
         """What a decoder may share, layer by layer."""
