@@ -92,7 +92,7 @@ class Run:
         *,
         beam: int | None = None,
         n_best: int = 1,
-        search: Search | None = None,
+        search: Search | str | Mapping[str, Any] | None = None,
         rules: Rules | None = None,
         prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
@@ -105,7 +105,7 @@ class Run:
         *,
         beam: int | None = None,
         n_best: int = 1,
-        search: Search | None = None,
+        search: Search | str | Mapping[str, Any] | None = None,
         rules: Rules | None = None,
         prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
@@ -117,7 +117,7 @@ class Run:
         *,
         beam: int | None = None,
         n_best: int = 1,
-        search: Search | None = None,
+        search: Search | str | Mapping[str, Any] | None = None,
         rules: Rules | None = None,
         prefix: Prefixes = "",
         replace_unknown: bool | Mapping[str, str] = False,
@@ -125,13 +125,16 @@ class Run:
     ) -> Prediction | list[Prediction]:
         """A prediction for each text, in order; one text gives one prediction.
 
-        The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own; the
-        rules too. A prefix is what outputs begin with: one for all, or one for each text, as text or as a tuple of ids.
+        The search is the configured one unless you give the width of a beam (1: greedy) or a search of your own (or
+        its name, as in a configuration: "greedy", {"kind": "beam", "width": 5}); the rules too. A prefix is what
+        outputs begin with: one for all, or one for each text, as text or as a tuple of ids.
         `replace_unknown` lets the model write words it does not know, and puts there the source word it looked at, or
         your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
         """
         texts = self._list_inputs(inputs)
-        chosen = search or choose_search(self.config.search, beam=beam, n_best=n_best)
+        chosen = (
+            choose_search(self.config.search, beam=beam, n_best=n_best) if search is None else _build_search(search)
+        )
         how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
         prefixes = spread_prefix(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
@@ -140,7 +143,7 @@ class Run:
     def _list_inputs(self, inputs: Any) -> list[str]:
         """The texts, or the paths of pictures, that somebody gave, one or several."""
         pictures = self.config.reads_pictures
-        several = not isinstance(inputs, str | PathLike) and isinstance(inputs, Iterable)
+        several = not isinstance(inputs, str | PathLike | Mapping) and isinstance(inputs, Iterable)
         texts = list(inputs) if several else [inputs]
         for text in texts:
             if not isinstance(text, str) and not (pictures and isinstance(text, PathLike)):
@@ -180,6 +183,10 @@ class Run:
         return replace_unknown(output, trace, self.task.target, dictionary)
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
+        if not outputs:
+            raise SearchError(
+                f"nothing could be written: the weights of {self.folder.path} are not numbers; train it again."
+            )
         first, *others = [Prediction(**vars(output), run=self) for output in outputs]
         return replace(first, alternatives=tuple(others))
 
@@ -237,6 +244,17 @@ def spread_prefix(prefix: Any, count: int) -> Sequence[Prefix]:
             f"there must be one prefix for all texts or one for each; got {len(prefixes)} for {count} texts."
         )
     return prefixes if any(one.strip() if isinstance(one, str) else one for one in prefixes) else ()
+
+
+def _build_search(given: Any) -> Search:
+    """A search as it is, or as a configuration names it."""
+    if isinstance(given, str | Mapping):
+        return choose_search(given)
+    if isinstance(given, Search):
+        return given
+    raise SearchError(
+        f"search must be a search, such as seq2see.search.beam.Beam(width=5), or the name of one; got {shorten(given)}."
+    )
 
 
 def _is_prefix(given: Any) -> bool:

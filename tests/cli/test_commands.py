@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -35,6 +36,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "decided: characters" in result.stderr
     assert "time: about" in result.stderr
     return folder / "run"
+
+
+def test_a_full_disk_is_one_sentence() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "seq2see", "presets"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (2, "seq2see: No space left on device.\n")
 
 
 def test_training_leaves_a_whole_run_folder(run: Path) -> None:

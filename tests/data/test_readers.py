@@ -338,3 +338,23 @@ def test_words_above_a_column_of_numbers_are_a_header(tmp_path: Path) -> None:
 
 def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
     assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]
+
+
+def test_numbers_in_a_list_of_labels_are_labels(tmp_path: Path) -> None:
+    rows, _ = read(tmp_path, '{"text": "a", "labels": [1, 2]}\n{"text": "b", "labels": [3]}\n', "x.jsonl")
+    assert rows == [(1, "a", "1|2"), (2, "b", "3")]
+
+
+def test_the_quotes_of_a_spreadsheet_are_no_part_of_a_text(tmp_path: Path) -> None:
+    rows, findings = read(tmp_path, '"He said ""hi"", ok"\tx\ny\t"z"\n', "x.tsv")
+    assert rows == [(1, 'He said "hi", ok', "x"), (2, "y", "z")]
+    assert any("cells in quotes" in str(finding) for finding in findings)
+    for content in ('"Hi," he said.\tx\n"a ""b"\tc\n', '"Hi."\tx\n"Ho."\ty\n'):  # quotes of people
+        rows, findings = read(tmp_path, content, "x.tsv")
+        assert [row[1] for row in rows] == [line.split("\t")[0] for line in content.splitlines()]
+
+
+def test_two_delimiters_that_fit_are_a_warning(tmp_path: Path) -> None:
+    rows, findings = read(tmp_path, "wert 1,1;1\nwert 2,1;2\n", "x.csv")
+    assert rows[0] == (1, "wert 1", "1;1")
+    assert any("columns are cut at a comma, and a semicolon would fit as well" in str(each) for each in findings)

@@ -5,7 +5,7 @@ import pytest
 from seq2see.core.errors import DataError
 from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Pairs
-from seq2see.data.split import return_new_labels, split_pairs
+from seq2see.data.split import split_pairs
 
 
 def make_pairs(sources: list[str]) -> Pairs:
@@ -57,14 +57,26 @@ def test_pictures_may_be_moved() -> None:
     assert 5 < len(held[0]) < 25
 
 
-def test_labels_that_only_held_out_sources_have_are_learned_from() -> None:
-    train = Pairs(["a", "b"], ["yes", "no"], [1, 2])
-    held = Pairs(["c", "d", "d", "e", "f"], ["no", "odd", "yes", "odd", "yes"], [3, 4, 5, 6, 7])
-    more, rest = return_new_labels(train, held, lambda target: split_labels(target, None))
-    # one source of the new label is enough, and takes all its pairs with it
-    assert (more.source, more.lines) == (["a", "b", "d", "d"], [1, 2, 4, 5])
-    assert (rest.source, rest.target) == (["c", "e", "f"], ["no", "odd", "yes"])
-    same = return_new_labels(train, held.take([0, 4]), lambda target: split_labels(target, None))
-    assert same == (train, held.take([0, 4]))
-    with pytest.raises(DataError, match="nothing is left to check on"):
-        return_new_labels(train, held.take([1]), lambda target: split_labels(target, None))
+@pytest.mark.parametrize("seed", range(20))
+def test_small_data_has_enough_to_check_on(seed: int) -> None:
+    for count, least in ((40, 4), (100, 10), (150, 10)):
+        pairs = make_pairs([f"source {n}" for n in range(count)])
+        assert len(split_pairs(pairs, held_out=0.05, seed=seed)[1]) >= least
+        assert len(split_pairs(pairs, held_out=0.001, seed=seed)[1]) >= 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_every_label_stays_with_a_source_to_learn_it_from(seed: int) -> None:
+    targets = ["yes", "no", "yes|odd 1", "no", "odd 2", "yes", "odd 1|odd 3", "no"] * 2
+    pairs = Pairs([f"source {n}" for n in range(14)] + ["source 4"], targets[:15])
+    train, held = split_pairs(pairs, held_out=0.5, seed=seed, labels=lambda target: split_labels(target, "|"))
+    learned, checked = ({label for target in side.target for label in target.split("|")} for side in (train, held))
+    assert checked <= learned
+    assert not set(train.source) & set(held.source)
+    assert len(held) > 1
+
+
+def test_labels_that_are_all_rare_are_refused() -> None:
+    pairs = Pairs(["a", "b", "c"], ["x", "y", "z"])
+    with pytest.raises(DataError, match="every source has a label that no other source has"):
+        split_pairs(pairs, held_out=0.5, seed=1, labels=lambda target: [target])

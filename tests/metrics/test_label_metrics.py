@@ -74,3 +74,10 @@ def test_what_cannot_be_scored_is_refused() -> None:
         multi_label_f1([], [])
     with pytest.raises(DataError, match="probability from 0 to 1"):
         calibration_error([1.2], [True])
+
+
+def test_a_blank_output_is_wrong_and_no_class_of_its_own() -> None:
+    accuracy, macro, error = score_labels(["neg", "pos", ""], ["neg", "pos", "neg"], confidences=[1.0, 1.0, 0.0])
+    assert accuracy.value == pytest.approx(100 * 2 / 3)
+    assert macro.value == pytest.approx(100 * (2 / 3 + 1) / 2)
+    assert error.value == 0

@@ -98,6 +98,22 @@ def test_scores_that_compare_directly_need_one_size(kind: str) -> None:
         part("score", kind)(query_size=2, key_size=3)
 
 
+class Uneven(Dot):
+    """A score that a query's place changes."""
+
+    def forward(self, query: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+        return super().forward(query, keys) * torch.arange(query.shape[2]).unsqueeze(1)
+
+    def fused_scale(self, size: int) -> float | None:
+        return None
+
+
+def test_a_broken_law_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("seq2see.nn.score.Dot", Uneven)
+    with pytest.raises(AssertionError, match="broken law: permuting queries permutes the output"):
+        check_score("dot")
+
+
 def test_softmax_by_hand() -> None:
     scores = torch.log(torch.tensor([1.0, 3.0, 4.0])).view(1, 1, 1, 3)
     weights = Softmax()(scores, torch.tensor([True, True, False]).view(1, 1, 1, 3), torch.zeros(1, 1, 1, 1))

@@ -13,6 +13,7 @@ import torch
 from seq2see.config.load import load_config
 from seq2see.core.errors import ConfigError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.registry import names
+from seq2see.data.labels import Labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.tokenise import END, START, UNKNOWN, Words
 from seq2see.inspect.explain import explain
@@ -173,10 +174,50 @@ def test_perplexity_is_one_over_the_mean_probability_of_the_targets() -> None:
     assert run.task.perplexity(run.model, grouped).signature.startswith("perplexity|n:4|"), "all targets count"
 
 
-@pytest.mark.parametrize("inputs", [None, 5, [None], Path("a.png"), b"ab"], ids=str)
+@pytest.mark.parametrize("inputs", [None, 5, [None], Path("a.png"), b"ab", {"text": "a"}], ids=str)
 def test_what_is_no_text_is_refused_in_a_sentence(inputs: Any) -> None:
     with pytest.raises(TokenError, match="predict takes a text, or a list of them; got"):
         make_run()._list_inputs(inputs)  # predict itself checks its types in tests
+
+
+def test_a_search_may_be_named_as_in_a_configuration() -> None:
+    run = make_run()
+    assert run.predict("a day", search="greedy").ids == run.predict("a day", search=Greedy()).ids
+    wide = run.predict("a day", search={"kind": "beam", "width": 3, "n_best": 2})
+    assert len(wide.alternatives) == 1
+    with pytest.raises(ConfigError, match="no search named 'greeedy'"):
+        run.predict("a day", search="greeedy")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"min_length": "a"}, "min_length must be a whole number; got 'a'"),
+        ({"max_length": 2.5}, "max_length must be a whole number; got 2.5"),
+        ({"ban": None}, "ban must be a list of words"),
+        ({"ban": 5}, "ban must be a list of words"),
+    ],
+)
+def test_rules_of_other_types_are_refused(options: dict[str, Any], sentence: str) -> None:
+    rules = Rules()
+    for name, value in options.items():
+        object.__setattr__(rules, name, value)  # the constructor checks its types in tests
+    with pytest.raises(SearchError, match=sentence):
+        rules.__post_init__()
+
+
+def test_weights_that_are_no_numbers_write_nothing_in_a_sentence() -> None:
+    run = make_run()
+    with torch.no_grad():
+        run.model.decoder.output.bias += float("nan")
+    with pytest.raises(SearchError, match=r"the weights of .* are not numbers"):
+        run.predict("a day")
+
+
+def test_texts_and_labels_do_not_predict_together() -> None:
+    labels, tokens = Labels().learn(["a", "b"]), make_run().task.target
+    assert labels.match(tokens) is None
+    assert tokens.match(labels) is None
 
 
 def test_a_beam_of_none_is_refused() -> None:

@@ -208,7 +208,7 @@ def test_patience_that_was_lost_before_a_kill_is_lost_after_it(data: Path, tmp_p
     assert run(start(config, tmp_path / "run"))[-1].update == event.update
 
 
-def test_a_loss_that_is_no_number_is_never_the_best_for_good(data: Path, tmp_path: Path) -> None:
+def test_a_loss_that_is_no_number_is_never_the_best(data: Path, tmp_path: Path) -> None:
     job = start(configure(data), tmp_path / "run")
     measured = job.fit.evaluate
     looks = []
@@ -218,7 +218,7 @@ def test_a_loss_that_is_no_number_is_never_the_best_for_good(data: Path, tmp_pat
         return looks[-1]
 
     job.fit.evaluate = evaluate
-    assert [event.best for event in run(job) if isinstance(event, Evaluated)][:2] == [True, True]
+    assert [event.best for event in run(job) if isinstance(event, Evaluated)][:2] == [False, True]
 
 
 def test_average_by_hand() -> None:
@@ -239,6 +239,15 @@ def test_the_gradient_is_clipped(data: Path, tmp_path: Path) -> None:
     fit.learner.optimizer.register_step_pre_hook(watch)
     fit.learner.descend(rate=0.1, tokens=1)
     assert seen["norm"] == pytest.approx(0.5, rel=1e-3)
+
+
+def test_a_training_that_was_never_sound_has_no_best_weights(data: Path, tmp_path: Path) -> None:
+    fit = start(configure(data, updates=4, evaluate_every=2), tmp_path / "run").fit
+    with torch.no_grad():
+        fit.model.decoder.output.bias += float("nan")
+    with pytest.raises(Seq2SeeError, match="the held-out loss was never a number"):
+        list(fit.run())
+    assert not fit.folder.weights_file.exists()
 
 
 def test_a_gradient_that_is_no_number_is_found_behind_a_loss_that_is_one(data: Path, tmp_path: Path) -> None:

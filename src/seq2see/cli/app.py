@@ -1,7 +1,9 @@
 """The command line: one file a command; nothing heavy is imported before a command runs."""
 
 import io
+import os
 import sys
+from contextlib import suppress
 
 import typer
 
@@ -35,9 +37,27 @@ def main() -> None:
         sys.stdout.reconfigure(encoding="utf-8")  # as our input is, whatever the terminal says
     keep_memory()
     try:
-        app()
-    except Seq2SeeError as error:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()  # a disk that is full is noticed here
+    except (Seq2SeeError, OSError) as error:
         if debug:
             raise
-        print(f"seq2see: {error}", file=sys.stderr)
+        if isinstance(error, OSError):
+            _drop_output()
+        if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+            print(f"seq2see: {_explain(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _explain(error: Exception) -> str:
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+
+
+def _drop_output() -> None:
+    """Let what could not be written go, or Python would try again at the end, and complain."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

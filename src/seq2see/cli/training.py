@@ -134,7 +134,8 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     config = fit.config
     for remark in remarks.values():
         console.print(f"decided: {remark}")
-    where = "given" if config.data.valid else f"held out, {config.data.held_out:.0%}"
+    share = len(job.valid) / (len(job.train) + len(job.valid))
+    where = "given" if config.data.valid else f"held out, {share:.0%}"
     console.print(f"data: {len(job.train):,} pairs to learn from, {len(job.valid):,} to check on ({where})")
     for remark in getattr(fit.store.source, "remarks", ()):
         console.print(f"data: {remark}")
@@ -202,7 +203,7 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     if reliability is not None:
         console.print(f"how far its probabilities can be trusted: {reliability}")
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
-    source, run_folder = shlex.quote(shown), shlex.quote(str(out))
+    source, run_folder = shlex.quote(shown), shlex.quote(str(out)) + " --trust" * bool(job.code)
     given = is_picture(shown)
     command = f"{'' if given else f'echo {source} | '}seq2see predict {run_folder}{f' {source}' * given}"
     console.print(f"try it:   {command}", soft_wrap=True)  # whoever copies a command wants it on one line

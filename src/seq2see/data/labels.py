@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from seq2see.core.errors import DataError, TokenError
 
@@ -83,9 +84,9 @@ class LabelSet:
         """The labels of some ids as they are written in data."""
         return (self.separator or "").join(self.names[number] for number in ids)
 
-    def match(self, other: "LabelSet") -> list[int] | None:
+    def match(self, other: Any) -> list[int] | None:
         """The ids that others have for our labels, in our order, if theirs are the same."""
-        if (set(self.names), self.many) != (set(other.names), other.many):
+        if not isinstance(other, LabelSet) or (set(self.names), self.many) != (set(other.names), other.many):
             return None
         return [other.names.index(name) for name in self.names]
 

@@ -34,16 +34,6 @@ class Pairs:
         source, target = ([side[row] for row in rows] for side in (self.source, self.target))
         return Pairs(source, target, lines, more, self.labels)
 
-    def join(self, other: "Pairs") -> "Pairs":
-        """These, and behind them those of another part of the same data."""
-        return Pairs(
-            [*self.source, *other.source],
-            [*self.target, *other.target],
-            [*self.lines, *other.lines],
-            [*self.more, *other.more],
-            self.labels,
-        )
-
     def group(self) -> "Pairs":
         """Each source once, where it stands first, with all targets it has."""
         places: dict[str, list[int]] = {}

@@ -37,6 +37,7 @@ BLANKS = {
     "both sides are blank": (False, False),
 }
 LOOKED_AT = 100  # rows by which the delimiter is found
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 Table = list[tuple[int, list[str]]]  # line and cells of each row
@@ -123,13 +124,26 @@ def _read_txt(origin: Origin, reading: Reading) -> Iterator[Row]:
 
 def _read_tsv(origin: Origin, reading: Reading) -> Iterator[Row]:
     table = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
-    return _read_columns(table, origin, reading, "\t")
+    return _read_columns(_unquote(table, origin, reading), origin, reading, "\t")
+
+
+def _unquote(table: Table, origin: Origin, reading: Reading) -> Table:
+    """The table without the quotes of a spreadsheet, which doubles those inside; other quotes are part of a text."""
+    quoted = [(number, cell) for number, row in table for cell in row if cell.startswith('"')]
+    if not all(QUOTED.fullmatch(cell) for _, cell in quoted) or not any('""' in cell[1:-1] for _, cell in quoted):
+        return table
+    lines = list(dict.fromkeys(number for number, _ in quoted))
+    reading.note("cells in quotes, as spreadsheets write them", "the quotes are taken off", origin.file, lines)
+    return [
+        (number, [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row])
+        for number, row in table
+    ]
 
 
 def _read_csv(origin: Origin, reading: Reading) -> Iterator[Row]:
     lines = read_lines(origin.file, reading)
     told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
-    delimiter = told[1] if told else _find_delimiter(lines)
+    delimiter = told[1] if told else _find_delimiter(lines, origin, reading)
     csv.field_size_limit(2**31 - 1)  # a long text is no mistake
     skipped = 1 if told else 0
     reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
@@ -143,14 +157,18 @@ def _read_csv(origin: Origin, reading: Reading) -> Iterator[Row]:
     return _read_columns(table, origin, reading, delimiter)
 
 
-def _find_delimiter(lines: Sequence[str]) -> str:
+def _find_delimiter(lines: Sequence[str], origin: Origin, reading: Reading) -> str:
     """What stands between the columns: spreadsheets write semicolons in half of the world.
 
     It is what gives all of the first rows as many columns; if nothing does, what gives the first row several.
     """
     counts = {delimiter: _count_columns(lines, delimiter) for delimiter in DELIMITERS}
     several = [delimiter for delimiter, found in counts.items() if found and found[0] > 1]
-    return next((delimiter for delimiter in several if len(set(counts[delimiter])) == 1), (*several, ",")[0])
+    even = [delimiter for delimiter in several if len(set(counts[delimiter])) == 1]
+    if len(even) > 1:
+        message = f"columns are cut at {DELIMITERS[even[0]]}, and {DELIMITERS[even[1]]} would fit as well"
+        reading.note(message, f"if it is the latter, put sep={even[1]} into a line of its own above", origin.file, [1])
+    return (*even, *several, ",")[0]
 
 
 def _count_columns(lines: Sequence[str], delimiter: str) -> list[int]:

@@ -119,6 +119,8 @@ def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, *, l
     several = record.get(name)
     if several == []:
         return [""]  # which is named and skipped
+    if isinstance(several, list) and labels:
+        several = [_write(label) for label in several]  # labels may be numbers
     if not isinstance(several, list) or not several or not all(isinstance(text, str) for text in several):
         return [_find_text(name, record, file, number)]
     return [BETWEEN.join(several)] if labels else several

@@ -1,18 +1,25 @@
 """Held-out data: a split by source text, so that no source is on both sides."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable
+from math import ceil
 from pathlib import PurePath
 
 from seq2see.core.errors import DataError
 from seq2see.data.album import is_picture
 from seq2see.data.pairs import Pairs
 
+LEAST = 10  # sources to check on, as far as twice the share permits: fewer would say little
 
-def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pairs]:
+
+def split_pairs(
+    pairs: Pairs, *, held_out: float, seed: int, labels: Callable[[str], Iterable[str]] | None = None
+) -> tuple[Pairs, Pairs]:
     """(training, held out): all pairs of one source go to one side; the choice follows from text and seed.
 
-    That of pictures follows from their names, so that data may be moved to another folder or machine.
+    That of pictures follows from their names, so that data may be moved to another folder or machine. `labels` says
+    which labels a target has: then each of them stays with a source to learn it from.
     """
     numbers = {source: _number(_shorten(source), seed) for source in set(pairs.source)}
     if len(numbers) < 2:
@@ -20,32 +27,41 @@ def split_pairs(pairs: Pairs, *, held_out: float, seed: int) -> tuple[Pairs, Pai
             "training needs at least two different sources, one to learn from and one to check on; "
             f"got {len(numbers)}; add pairs, or name held-out data as data.valid."
         )
-    # however small the data or the share, each side gets a source
-    limit = min(max(held_out * 2**64, min(numbers.values()) + 1), max(numbers.values()))
-    chosen = [numbers[source] < limit for source in pairs.source]
-    kept = [row for row, out in enumerate(chosen) if not out]
-    held = [row for row, out in enumerate(chosen) if out]
+    known = _Known(pairs, labels)
+    least = max(1, min(LEAST, ceil(2 * held_out * len(numbers))))
+    chosen: set[str] = set()
+    for source in sorted(numbers, key=numbers.__getitem__):
+        enough = len(chosen) >= least and numbers[source] >= held_out * 2**64
+        if enough or len(chosen) == len(numbers) - 1:
+            break
+        if known.spares(source):
+            chosen.add(source)
+    if not chosen:
+        raise DataError(
+            "every source has a label that no other source has, so none can be held out to check on; add sources for "
+            "rare labels, or name held-out data as data.valid."
+        )
+    kept = [row for row, source in enumerate(pairs.source) if source not in chosen]
+    held = [row for row, source in enumerate(pairs.source) if source in chosen]
     return pairs.take(kept), pairs.take(held)
 
 
-def return_new_labels(train: Pairs, held: Pairs, labels: Callable[[str], Iterable[str]]) -> tuple[Pairs, Pairs]:
-    """(training, held out) again: a source with a label that training lacks goes there, for it must know them all."""
-    known = {label for target in train.target for label in labels(target)}
-    returned: set[str] = set()
-    for source, target in zip(held.source, held.target, strict=True):
-        new = set(labels(target)) - known
-        known |= new
-        returned |= {source} if new else set()
-    if not returned:
-        return train, held
-    back = [row for row, source in enumerate(held.source) if source in returned]
-    rest = [row for row, source in enumerate(held.source) if source not in returned]
-    if not rest:
-        raise DataError(
-            "all held-out sources have labels that no other source has, so nothing is left to check on; add sources "
-            "for rare labels, or name held-out data as data.valid."
-        )
-    return train.join(held.take(back)), held.take(rest)
+class _Known:
+    """How many sources of the training data have each label."""
+
+    def __init__(self, pairs: Pairs, labels: Callable[[str], Iterable[str]] | None) -> None:
+        self.labels: dict[str, set[str]] = {}
+        for source, target in zip(pairs.source, pairs.target, strict=True) if labels else ():
+            self.labels.setdefault(source, set()).update(labels(target) if labels else ())
+        self.counts = Counter(label for each in self.labels.values() for label in each)
+
+    def spares(self, source: str) -> bool:
+        """Whether a source may go, and all its labels stay; then it is gone."""
+        own = self.labels.get(source, set())
+        if any(self.counts[label] < 2 for label in own):
+            return False
+        self.counts.subtract(own)
+        return True
 
 
 def _shorten(source: str) -> str:

@@ -104,8 +104,10 @@ class Tokenizer:
         known = [str(self._backend.id_to_token(number) or "") for number in range(len(self))]
         return ["" if number < len(MARKS) else piece for number, piece in enumerate(known)]
 
-    def match(self, other: "Tokenizer") -> list[int] | None:
+    def match(self, other: Any) -> list[int] | None:
         """The ids that another tokenizer has for our pieces, in our order, if it has exactly the same pieces."""
+        if not isinstance(other, Tokenizer):  # the labels of a run that chooses
+            return None
         mine, theirs = self._backend.get_vocab(), other._backend.get_vocab()
         return [theirs[piece] for piece in sorted(mine, key=mine.__getitem__)] if mine.keys() == theirs.keys() else None
 

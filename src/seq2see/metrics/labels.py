@@ -42,11 +42,15 @@ class Bin:
 def score_labels(
     outputs: Sequence[str], references: Sequence[str], *, confidences: Sequence[float] | None = None
 ) -> list[Metric]:
-    """Accuracy, macro-F1 and, where the confidence in each output is known, the calibration error; out of 100."""
+    """Accuracy, macro-F1 and, where the confidence in each output is known, the calibration error; out of 100.
+
+    An output that is blank, because its source is, chooses no label: it is wrong, and nobody was confident of it.
+    """
     found = [accuracy(outputs, references), macro_f1(outputs, references)]
     if confidences is None:
         return found
-    return [*found, calibration_error(confidences, [o == r for o, r in zip(outputs, references, strict=True)])]
+    sure = [(c, o == r) for c, o, r in zip(confidences, outputs, references, strict=True) if o]
+    return [*found, *([calibration_error(*zip(*sure, strict=True))] if sure else [])]
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
@@ -115,7 +119,7 @@ def _f1_metrics(
 ) -> list[Metric]:
     """Micro and macro F1 over all labels that are chosen or true anywhere."""
     _check(outputs, references)
-    chosen = Counter(label for each in outputs for label in set(each))
+    chosen = Counter(label for each in outputs for label in set(each) if label)  # a blank source has no label
     true = Counter(label for each in references for label in set(each))
     right = Counter(label for o, r in zip(outputs, references, strict=True) for label in set(o) & set(r))
     classes = sorted(chosen.keys() | true.keys())

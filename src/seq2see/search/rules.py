@@ -35,12 +35,16 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, least in (("min_length", 0), ("no_repeat", 0), ("max_length", 1)):
-            if (value := getattr(self, name)) is not None and value < least:
+            value = getattr(self, name)
+            if not isinstance(value, int) and not (value is None and name == "max_length"):
+                raise SearchError(f"{name} must be a whole number; got {value!r}.")
+            if value is not None and value < least:
                 raise SearchError(f"{name} must be at least {least}; got {value}.")
         if self.max_length is not None and self.min_length > self.max_length:
             both = f"{self.min_length} and {self.max_length}"
             raise SearchError(f"min_length must be at most max_length; got {both}; change one of them.")
-        if isinstance(self.ban, str) or not all(isinstance(word, str) and word.strip() for word in self.ban):
+        words = self.ban if isinstance(self.ban, Sequence) and not isinstance(self.ban, str) else [None]
+        if not all(isinstance(word, str) and word.strip() for word in words):
             raise SearchError(f"ban must be a list of words, none of them blank; got {self.ban!r}.")
 
 

@@ -93,10 +93,14 @@ def _weigh(
     return context, trace.weights(trace.names[0])
 
 
+def _same(found: Tensor, expected: Tensor, *, law: str) -> None:
+    torch.testing.assert_close(found, expected, msg=lambda difference: f"broken law: {law}. {difference}")
+
+
 def _check_sums(attend: Attend) -> None:
     """Rows sum to 1."""
     _, weights = _weigh(attend, *_inputs())
-    torch.testing.assert_close(weights[:2].sum(dim=-1), torch.ones_like(weights[:2, ..., 0]))
+    _same(weights[:2].sum(dim=-1), torch.ones_like(weights[:2, ..., 0]), law="rows of weights sum to 1")
 
 
 def _check_width(attend: Attend, width: int) -> None:
@@ -116,8 +120,8 @@ def _check_padding(attend: Attend) -> None:
     longer_keys, longer_values = (torch.cat([states, torch.randn_like(states)], dim=2) for states in (keys, values))
     longer_mask = torch.cat([mask, torch.zeros_like(mask)], dim=3)
     again, again_weights = _weigh(attend, query, longer_keys, longer_values, longer_mask)
-    torch.testing.assert_close(again, context)
-    torch.testing.assert_close(again_weights[..., :KEYS], weights)
+    _same(again, context, law="more masked keys change nothing")
+    _same(again_weights[..., :KEYS], weights, law="more masked keys change nothing")
 
 
 def _check_masking(attend: Attend) -> None:
@@ -130,7 +134,7 @@ def _check_masking(attend: Attend) -> None:
     assert (weights[2] == 0).all(), "a row with nothing to attend to has weights"
     assert (context[2] == 0).all(), "a row with nothing to attend to gives something"
     garbage = keys.masked_fill(~mask.squeeze(2).unsqueeze(3), 1e3)
-    torch.testing.assert_close(_weigh(attend, query, garbage, values, mask)[1], weights)
+    _same(_weigh(attend, query, garbage, values, mask)[1], weights, law="what masked keys hold changes nothing")
 
 
 def _check_empty_rows(attend: Attend) -> None:
@@ -150,7 +154,11 @@ def _check_unseen(attend: Attend) -> None:
     for width in WIDTHS:
         query, keys, values, mask = _inputs(width)
         looked, _ = _weigh(attend, query, keys, values, mask)
-        torch.testing.assert_close(attend(query, attend.prepare(keys), values, mask, _positions(query)), looked)
+        _same(
+            attend(query, attend.prepare(keys), values, mask, _positions(query)),
+            looked,
+            law="nobody looking changes nothing",
+        )
 
 
 def _check_queries_are_independent(attend: Attend) -> None:
@@ -159,7 +167,7 @@ def _check_queries_are_independent(attend: Attend) -> None:
     order = torch.randperm(QUERIES)
     straight, _ = _weigh(attend, query, keys, values, mask)
     permuted, _ = _weigh(attend, query[:, :, order], keys, values, mask, _positions(query)[:, order])
-    torch.testing.assert_close(permuted, straight[:, :, order])
+    _same(permuted, straight[:, :, order], law="permuting queries permutes the output")
 
 
 def _check_key_order(attend: Attend) -> None:
@@ -168,7 +176,7 @@ def _check_key_order(attend: Attend) -> None:
     order = torch.randperm(KEYS)
     straight, _ = _weigh(attend, query, keys, values, mask)
     permuted, _ = _weigh(attend, query, keys[:, :, order], values[:, :, order], mask[..., order])
-    torch.testing.assert_close(permuted, straight)
+    _same(permuted, straight, law="permuting keys with their values changes nothing")
 
 
 def _check_gradients(attend: Attend) -> None:
@@ -198,7 +206,9 @@ def _check_sampling(attend: Attend) -> None:
 
 def _check_masking_of(weights: Tensor, mask: Tensor) -> None:
     assert (weights.masked_select(~mask.expand_as(weights)) == 0).all(), "a masked key was drawn"
-    torch.testing.assert_close(weights.sum(dim=-1), mask.any(dim=-1).to(weights.dtype).expand(weights.shape[:3]))
+    _same(
+        weights.sum(dim=-1), mask.any(dim=-1).to(weights.dtype).expand(weights.shape[:3]), law="what is drawn sums to 1"
+    )
 
 
 def _check_choices(attend: Attend) -> None:

@@ -24,7 +24,7 @@ from seq2see.data.labels import LabelSet, split_labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import make_ready
-from seq2see.data.split import return_new_labels, split_pairs
+from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.search.choose import read_search
 from seq2see.tasks.reward import build_measure
@@ -144,10 +144,8 @@ def prepare_job(
 
 def _hold_out(pairs: Pairs, config: Config) -> tuple[Pairs, Pairs]:
     """(training, held out), where none are given as held out."""
-    train, held = split_pairs(pairs, held_out=config.data.held_out, seed=config.seed)
-    if config.task != "classification":
-        return train, held
-    return return_new_labels(train, held, partial(split_labels, separator=config.label_separator))
+    labels = partial(split_labels, separator=config.label_separator) if config.task == "classification" else None
+    return split_pairs(pairs, held_out=config.data.held_out, seed=config.seed, labels=labels)
 
 
 def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:

@@ -231,8 +231,8 @@ class Fit:
             metrics = self.evaluate(self.crew.share)
         watched = self.config.train.watch
         value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
-        value = value if math.isfinite(value) else math.inf
-        best = self.standing.best is None or value < self.standing.best
+        sound = math.isfinite(value) and math.isfinite(metrics["valid_loss"])
+        best = sound and (self.standing.best is None or value < self.standing.best)
         self.standing = replace(
             self.standing, best=value if best else self.standing.best, waited=0 if best else self.standing.waited + 1
         )
@@ -269,6 +269,8 @@ class Fit:
         self.folder.write_weights(tensors, self.config, facts)
 
     def _finish(self) -> Finished:
+        if self.standing.best is None:
+            raise Seq2SeeError("the held-out loss was never a number; lower train.learning_rate, in another folder.")
         reason = "no better for a while" if self._is_patience_lost() else "all updates made"
         count = self.config.train.average
         last = [strip(read_checkpoint(path).tensors, "model.") for path in self._at_looks()[:count]]
