@@ -14,7 +14,7 @@ from seq2see.core.foreign import admit
 from seq2see.core.registry import shorten
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.choice import explain_label
+from seq2see.inspect.choice import explain_label, explain_layers
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.explain import explain, show_bare
 from seq2see.inspect.unknown import replace_unknown
@@ -48,6 +48,13 @@ class Prediction(Output):
         if self.probabilities is not None:
             return explain_label(self.run.task, self.run.model, self)
         return explain(self.run.task, self.run.model, self.source, self.ids)
+
+    @cached_property
+    def layers(self) -> AttentionTrace:
+        """Behind a label for a text: how its tokens look at each other in every layer of the encoder, head by head."""
+        if self.probabilities is None or not self.ids:
+            raise Seq2SeeError("layers are those behind the label of a text; see attention.")
+        return explain_layers(self.run.task, self.run.model, self)
 
     @cached_property
     def faithfulness(self) -> AttentionTrace | DocumentTrace:

@@ -15,6 +15,7 @@ from rich.console import Console
 import seq2see
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.data.pairs import Pairs
+from seq2see.inspect.choice import explain_layers
 from seq2see.inspect.document import DocumentTrace, SeenSentence, SeenWord, explain_document
 from seq2see.inspect.document_picture import draw_document
 from seq2see.inspect.page import render_page
@@ -125,6 +126,28 @@ def test_a_flat_text_is_one_sentence(tmp_path: Path) -> None:
     mean = flat.model_copy(update={"model": flat.model.model_copy(update={"pool": "mean"})})
     with pytest.raises(AttentionError, match="no attention to show"):
         explain_document(task, task.build(mean), output)
+
+
+def test_the_layers_behind_a_label_show_every_head(tmp_path: Path) -> None:
+    tokens = {"source": {"kind": "words", "min_count": 1}}
+    encoder = {"kind": "transformer", "size": 8, "inner_size": 8, "layers": 2, "heads": 2}
+    config = configure_planted(tmp_path / "none", tokens=tokens, model={"encoder": encoder})
+    task = Classification.learn(config, Pairs(["so good.", "bad"], ["1", "0"]))
+    ((output,),) = task.predict(model := task.build(config), ["so bad."])
+    trace = explain_layers(task, model, output)
+    assert [token.text for token in trace.source_tokens] == ["so", "bad", ".", "</s>"]
+    assert [(each.name, each.weights.shape, each.queries) for each in trace.maps] == [
+        ("encoder.layers.0.own.attend", (2, 4, 4), "source"),
+        ("encoder.layers.1.own.attend", (2, 4, 4), "source"),
+    ]
+    assert trace.save(tmp_path / "heads.html").exists()
+    recurrent = configure_planted(
+        tmp_path / "none",
+        tokens=tokens,
+        model={"encoder": {"kind": "rnn", "cell": "gru", "size": 4, "embedding_size": 4}},
+    )
+    with pytest.raises(AttentionError, match="no layers whose tokens look at each other"):
+        explain_layers(task, task.build(recurrent), output)
 
 
 def test_reliability_is_drawn() -> None:

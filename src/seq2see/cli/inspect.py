@@ -76,7 +76,7 @@ def inspect(
     except AttentionError as error:
         raise Seq2SeeError(f"{str(error).rstrip('.')}; --leave-one-out shows what its output needs.") from None
     if isinstance(trace, DocumentTrace) and (name is not None or heads):
-        raise Seq2SeeError("attention to words and sentences has no maps to choose from; leave out --map and --heads.")
+        trace = prediction.layers
     if out is None:
         from rich.console import Console
 

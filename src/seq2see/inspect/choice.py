@@ -5,7 +5,8 @@ import torch
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.core.trace import tracing
-from seq2see.inspect.attention import AttentionTrace
+from seq2see.data.tokenise import Tokenizer
+from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.inspect.document import DocumentTrace, explain_document
 from seq2see.inspect.explain import name_cells, show_pixels
 from seq2see.inspect.rollout import look_through
@@ -44,3 +45,22 @@ def explain_picture(task: Classification, model: Classifier, output: Output) -> 
         memory.grid,
         show_pixels(given[0]),
     )
+
+
+@torch.inference_mode()
+def explain_layers(task: Classification, model: Classifier, output: Output) -> AttentionTrace:
+    """How the tokens of a text look at each other in every layer of the encoder, head by head."""
+    model.eval()
+    tokens = task.source.encode(output.source).tokens if isinstance(task.source, Tokenizer) else ()
+    with tracing(model) as trace:
+        model.pool(model.encoder(*task.source.prepare([output.source]).gather([0])))
+    seen = {name: trace.weights(name)[0].float().numpy() for name in trace.names if name.startswith("encoder.")}
+    maps = [
+        AttentionMap(name, weights, queries="source")
+        for name, weights in seen.items()
+        if weights.shape[1:] == (len(tokens), len(tokens))
+    ]
+    if not maps:
+        raise AttentionError("this model has no layers whose tokens look at each other; leave out --map and --heads.")
+    label = Token(output.text, 0, len(output.text), output.score)
+    return AttentionTrace(output.source, output.text, tokens, (label,), tuple(maps))

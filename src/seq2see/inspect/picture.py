@@ -22,7 +22,7 @@ from seq2see.inspect.document_picture import draw_document
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
 from seq2see.inspect.overlay import draw_overlays, save_animation
-from seq2see.inspect.panel import Panel, explain_nothing, list_panels
+from seq2see.inspect.panel import Panel, explain_nothing, find_maps, list_panels
 
 LETTERS = 20  # a longer label is cut
 LARGEST = 28.0  # inches; a longer side shrinks its cells instead
@@ -37,7 +37,8 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     if nothing:
         return _draw_sentence(nothing)
     panels, fonts = list_panels(trace, name=name, heads=heads), _choose_fonts(trace)
-    columns = len(trace.maps[0].weights) if heads else math.ceil(math.sqrt(len(panels)))  # heads of a map in one row
+    most = max(len(each.weights) for each in find_maps(trace, name))
+    columns = most if heads else math.ceil(math.sqrt(len(panels)))  # heads of a map in one row
     cell = _measure_cell(panels, columns=columns)
     figure = Figure(figsize=_measure_figure(panels, columns=columns, cell=cell, fonts=fonts), layout="compressed")
     grid = figure.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
