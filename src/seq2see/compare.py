@@ -114,8 +114,7 @@ def compare(
     pictures = _check_runs(runs)
     if gold is not None and pictures:
         raise Seq2SeeError("--gold aligns words with words, but these runs read pictures; leave it out.")
-    if pictures:
-        pairs = next(iter(runs.values())).task.examine(pairs)
+    pairs = pairs if gold is not None else next(iter(runs.values())).task.examine(pairs)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     searches = {name: choose_search(run.config.search, beam=beam) for name, run in runs.items()}
     workers = workers or max(choose_workers(run, len(pairs), searches[name]) for name, run in runs.items())
@@ -125,7 +124,7 @@ def compare(
         if pictures:
             tested, lengths = compare_captions(texts, pairs.references), None
         else:
-            tested = compare_systems(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+            tested = compare_systems(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
             lengths = _score_lengths(texts, pairs, bleu_tokenizer)
         seen()
     contenders = []
@@ -170,7 +169,7 @@ def _score_lengths(texts: Mapping[str, Sequence[str]], pairs: Pairs, bleu_tokeni
     buckets = sort_by_length(pairs.source)
     scores: dict[str, dict[str, list[float]]] = {}
     for name, outputs in texts.items():
-        for row in score_buckets(buckets, outputs, pairs.target, bleu_tokenizer=bleu_tokenizer):
+        for row in score_buckets(buckets, outputs, pairs.references, bleu_tokenizer=bleu_tokenizer):
             for metric in row:
                 scores.setdefault(metric.name, {}).setdefault(name, []).append(metric.value)
     return Lengths(buckets, scores)

@@ -52,15 +52,22 @@ class Review:
     def mistakes(self) -> list[int]:
         """Which are wrong, the most confident first: those mislead people most.
 
-        Of several references no one is right; there, all are listed, from those that have least in common with any.
+        No one of several captions is right; there, all are listed, from those that have least in common with any.
         """
-        if any(self.more):
+        if any(self.more) and self.predictions[0].run.config.reads_pictures:
             return sorted(range(len(self.predictions)), key=self._fit)
-        rows = [row for row, one in enumerate(self.predictions) if not is_match(one.text, self.references[row])]
+        rows = [row for row in range(len(self.predictions)) if not self.is_right(row)]
         return sorted(rows, key=lambda row: -self.predictions[row].score)
 
+    def is_right(self, row: int) -> bool:
+        """Whether an output is one of its references."""
+        return any(is_match(self.predictions[row].text, known) for known in self._list_known(row))
+
+    def _list_known(self, row: int) -> list[str]:
+        return [self.references[row], *(self.more[row] if self.more else ())]
+
     def _fit(self, row: int) -> float:
-        known = [cut_caption(text) for text in (self.references[row], *self.more[row])]
+        known = [cut_caption(text) for text in self._list_known(row)]
         return rouge_l(cut_caption(self.predictions[row].text), known)
 
 

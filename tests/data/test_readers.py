@@ -340,6 +340,16 @@ def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
     assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]
 
 
+def test_a_list_of_targets_belongs_to_one_source(tmp_path: Path) -> None:
+    content = '{"source": "a", "target": ["x", "y"]}\n{"source": "b", "target": "z"}\n{"source": "a", "target": "w"}\n'
+    pairs, _ = read_pairs(Origin(put(tmp_path / "x.jsonl", content)))
+    assert list(pairs.source) == ["a", "a", "b", "a"]
+    grouped = pairs.group_lists()
+    assert (grouped.source, grouped.references) == (["a", "b", "a"], [["x", "y"], ["z"], ["w"]])
+    single = pairs.take([2, 3])
+    assert single.group_lists() is single
+
+
 def test_numbers_in_a_list_of_labels_are_labels(tmp_path: Path) -> None:
     rows, _ = read(tmp_path, '{"text": "a", "labels": [1, 2]}\n{"text": "b", "labels": [3]}\n', "x.jsonl")
     assert rows == [(1, "a", "1|2"), (2, "b", "3")]

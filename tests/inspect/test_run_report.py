@@ -46,12 +46,15 @@ def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
 
 def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_come_first() -> None:
     outputs = ["a dog runs", "a cat", "a dog"]
-    predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=Mock(Run)) for text in outputs]
+    run = Mock(Run, config=Mock(reads_pictures=True))
+    predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=run) for text in outputs]
     several = Review("dev", ["a dog runs", "two men", "a dog"], predictions, [], [["one dog"], ["two women"], []])
     assert several.mistakes[0] == 1
     assert sorted(several.mistakes) == [0, 1, 2]
     packed = pack_example(several.example(1))
     assert (packed["edits"], packed["reference"], packed["others"]) == (None, "two men", ["two women"])
+    run.config.reads_pictures = False  # of several texts any is right
+    assert replace(several, references=["x", "two men", "a dog"], more=[["a dog runs"], ["a bat"], []]).mistakes == [1]
     single = replace(several, more=())
     assert single.mistakes == [1]
     assert pack_example(single.example(1))["edits"] is not None

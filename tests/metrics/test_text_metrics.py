@@ -4,6 +4,7 @@ from math import exp
 from unicodedata import normalize
 
 import pytest
+import sacrebleu
 
 from seq2see.core.errors import ConfigError, DataError
 from seq2see.metrics.text import (
@@ -44,6 +45,21 @@ def test_bleu_is_the_papers_formula() -> None:
     assert bleu(["a b c d x"], ["a b c d e"]).value == pytest.approx(100 * precisions**0.25)
     # all right, but 4 words for 5: the brevity penalty exp(1 - 5/4) alone
     assert bleu(["a b c d"], ["a b c d e"]).value == pytest.approx(100 * exp(1 - 5 / 4))
+
+
+def test_any_of_several_references_will_do() -> None:
+    outputs, references = ["abcd", "xy", "e"], [["abce", "zz", "abcd"], ["xyz", "x"], ["e"]]
+    assert exact_match(outputs, references).value == pytest.approx(100 * 2 / 3)
+    assert "|n:3|refs:1-3|" in exact_match(outputs, references).signature
+    # the closest of "xyz" and "x" are both one edit away, and the shorter one counts: one edit for 4 + 1 + 1
+    assert character_error_rate(outputs, references).value == pytest.approx(100 * 1 / 6)
+    words = ["the cat sat on a mat", "a dog"], [["the dog", "the cat sat on the mat"], ["a dog"]]
+    assert word_error_rate(*words).value == pytest.approx(100 * 1 / 8)
+    expected = sacrebleu.corpus_bleu(words[0], [["the dog", "a dog"], ["the cat sat on the mat", None]])
+    assert bleu(*words).value == pytest.approx(expected.score)
+    assert [metric.value for metric in score_texts(["a b c d"], [["x", "a b c d"]])][:2] == [100, 0]
+    with pytest.raises(DataError, match="a score needs references"):
+        exact_match(["a"], [[]])
 
 
 def test_tokenised_bleu_takes_tokens_as_they_stand() -> None:

@@ -74,7 +74,7 @@ def evaluate(
     show_findings(findings)
     check_pairs(loaded, pairs)
     pairs = loaded.task.examine(pairs)
-    absence = explain_absence() if pairs.more else None
+    absence = explain_absence() if pairs.more and loaded.config.reads_pictures else None
     if absence:
         typer.echo(f"note: {absence}", err=True)
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding

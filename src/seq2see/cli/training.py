@@ -27,7 +27,7 @@ from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
 from seq2see.data.shapes import read_things
 from seq2see.inspect.terminal import render_terminal
-from seq2see.metrics.text import Metric, is_match
+from seq2see.metrics.text import Metric
 from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
 from seq2see.search.choose import choose_search
 from seq2see.train.folder import RunFolder
@@ -214,8 +214,8 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
 def show_examples(result: Review, count: int) -> None:
     """A few predictions with what the model looked at."""
     wanted = "references such as" if any(result.more) else "should be"
-    for prediction, reference in list(zip(result.predictions, result.references, strict=True))[:count]:
-        right = "right" if is_match(prediction.text, reference) else f"{wanted} {reference}"
+    for row, prediction in enumerate(result.predictions[:count]):
+        right = "right" if result.is_right(row) else f"{wanted} {result.references[row]}"
         console.print(f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})")
         trace = show_attention(prediction)
         if trace is not None:

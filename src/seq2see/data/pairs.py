@@ -1,6 +1,6 @@
 """Pairs of source and target text, where they come from, and what was found wrong with them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
@@ -36,9 +36,17 @@ class Pairs:
 
     def group(self) -> "Pairs":
         """Each source once, where it stands first, with all targets it has."""
-        places: dict[str, list[int]] = {}
-        for row, source in enumerate(self.source):
-            places.setdefault(source, []).append(row)
+        return self._group(self.source)
+
+    def group_lists(self) -> "Pairs":
+        """Each source with all targets that its line of the file lists; a source that comes again counts again."""
+        grouped = self._group(list(zip(self.lines, self.source, strict=True))) if self.lines else self
+        return self if len(grouped) == len(self) else grouped
+
+    def _group(self, keys: Sequence[Hashable]) -> "Pairs":
+        places: dict[Hashable, list[int]] = {}
+        for row, key in enumerate(keys):
+            places.setdefault(key, []).append(row)
         firsts = self.take([rows[0] for rows in places.values()])
         return replace(firsts, more=[[self.target[row] for row in rows[1:]] for rows in places.values()])
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seq2see.core.word import Unit, choose_unit, find_words
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, bleu, chrf, exact_match
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, bleu, chrf, exact_match
 
 FEW = 10  # sentences; a score of fewer says little, so such a bucket joins its neighbour
 MANY = 8  # buckets at most, before the last one takes the rare long sources
@@ -54,7 +54,7 @@ def sort_by_length(sources: Sequence[str]) -> Buckets:
 
 
 def score_buckets(
-    buckets: Buckets, outputs: Sequence[str], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    buckets: Buckets, outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[list[Metric]]:
     """BLEU, chrF and exact match of each bucket."""
     scores = []

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any, cast
 
 import sacrebleu
@@ -13,7 +12,7 @@ from sacrebleu.significance import PairedTest
 from seq2see.core.errors import DataError
 from seq2see.metrics.caption import cut_caption, rouge_l, score_captions
 from seq2see.metrics.cider import LONGEST, Cider
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, compose_texts, make_bleu
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, compose_texts, make_bleu, make_streams
 
 SAMPLES = 1_000  # test sets drawn with replacement
 DRAWS = 10_000_000  # sentences in all samples together; more would need gigabytes, so a large set has fewer samples
@@ -62,13 +61,13 @@ class Mean(Base):
 
 
 def compare_systems(
-    systems: Mapping[str, Sequence[str]], references: Sequence[str], *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    systems: Mapping[str, Sequence[str]], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> dict[str, list[Tested]]:
     """Exact match, BLEU, chrF and TER of each system; the first one is the baseline of the others."""
     if not systems:
         raise DataError("a comparison needs at least one system.")
     composed = {name: compose_texts(outputs, references)[0] for name, outputs in systems.items()}
-    truth = [compose_texts(references, references)[1]]
+    truth = make_streams(compose_texts(next(iter(systems.values())), references)[1])
     metrics = {
         "exact_match": Mean(lambda output, known: output in known, match="exact", case="mixed", space="kept"),
         "bleu": make_bleu(bleu_tokenizer),
@@ -90,8 +89,7 @@ def compare_captions(
     scores = {name: score_captions(outputs, references) for name, outputs in systems.items()}
     cut = {name: [_cut(text) for text in outputs] for name, outputs in systems.items()}
     known = [[_cut(text) for text in each] for each in references]
-    streams = [list(stream) for stream in zip_longest(*known)]  # None where a picture has fewer
-    tested = [_test(metric, cut, streams)[1] for metric in make_caption_metrics(known)]
+    tested = [_test(metric, cut, make_streams(known))[1] for metric in make_caption_metrics(known)]
     columns = [_judge(each, results) for each, results in zip(zip(*scores.values(), strict=True), tested, strict=True)]
     return dict(zip(systems, map(list, zip(*columns, strict=True)), strict=True))
 

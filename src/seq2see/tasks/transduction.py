@@ -187,8 +187,8 @@ class Transduction:
         return f"{len(self.source):,} source and {written}" if isinstance(self.source, Tokenizer) else written
 
     def examine(self, pairs: Pairs) -> Pairs:
-        """What outputs are compared with: a picture counts once, with all its captions."""
-        return pairs.group() if self.reads_pictures else pairs
+        """What outputs are compared with: a picture counts once, with all its captions, and a text with its list."""
+        return pairs.group() if self.reads_pictures else pairs.group_lists()
 
     def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
         """What is learned of the final weights from held-out data: nothing."""
@@ -204,7 +204,7 @@ class Transduction:
         """Every metric of this task; METEOR of captions where Java and its program are."""
         texts = [output.text for output in outputs]
         if not self.reads_pictures:
-            return score_texts(texts, pairs.target, bleu_tokenizer=bleu_tokenizer)
+            return score_texts(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
         with Meteor() if explain_absence() is None else nullcontext() as meteor:
             scores = score_captions(texts, pairs.references, meteor=meteor)
         return [*scores, *unpenalised_bleu(texts, pairs.references)]
@@ -213,7 +213,7 @@ class Transduction:
         """The metrics of this task that are quick enough for every look of a training."""
         texts = [output.text for output in outputs]
         if not self.reads_pictures:
-            return glance_texts(texts, pairs.target)
+            return glance_texts(texts, pairs.references)
         return glance_captions(texts, pairs.references)
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
