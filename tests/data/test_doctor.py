@@ -135,3 +135,10 @@ def test_several_labels_in_one_are_named(tmp_path: Path) -> None:
     labels = ["a", "b", "c", "a, b", "b, c", "a, c"]
     content = "text\tlabels\n" + "".join(f"text {n}\t{labels[n % 6]}\n" for n in range(24))
     assert 'separator: ","' in find(diagnose(tmp_path, train=content), "such as 'a, b'").remedy
+
+
+def test_a_label_without_another_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "x.csv"
+    file.write_text("text,label\n" + "".join(f"a text {n},pos\n" for n in range(30)))
+    messages = [str(finding) for finding in examine({"train": Origin(file)}).findings]
+    assert any("all 30 sources have the label 'pos', and there must be another to choose" in each for each in messages)

@@ -45,6 +45,7 @@ def examine(origins: Mapping[str, Origin]) -> Diagnosis:
         findings += odd
     train, *others = origins
     if train in splits:
+        findings += _find_lonely(splits[train], origins[train])
         findings += _find_rare(splits[train], splits[train], origins[train], "note")
         for name in [name for name in others if name in splits]:
             findings += _compare(splits[train], splits[name], origins[name])
@@ -95,6 +96,15 @@ def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
     message = f"the sources are few and come again and again, as labels do ({some}), and the targets do not"
     remedy = "if they are labels, say so with --fields SOURCE,TARGET, or 2,1 for a file without a header"
     return [Finding("warning", message, remedy, origin.file)]
+
+
+def _find_lonely(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels among which there is nothing to choose."""
+    labels = set(map(str.strip, pairs.target)) if guess_labels(pairs) else set()
+    if len(labels) != 1:
+        return []
+    message = f"all {len(pairs):,} sources have the label {min(labels)!r}, and there must be another to choose"
+    return [Finding("warning", message, "add sources with other labels", origin.holding("target"))]
 
 
 def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
