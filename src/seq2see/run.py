@@ -142,7 +142,9 @@ class Run:
         chosen = (
             choose_search(self.config.search, beam=beam, n_best=n_best) if search is None else _build_search(search)
         )
-        how = Decoding(chosen, self.rules if rules is None else rules, replace_unknown)
+        named = read_search(search)[1] if isinstance(search, str | Mapping) else Rules()
+        given = rules if rules is not None else named if named != Rules() else self.rules
+        how = Decoding(chosen, given, replace_unknown)
         prefixes = spread_prefix(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
         return predictions[0] if isinstance(inputs, str | PathLike) else predictions

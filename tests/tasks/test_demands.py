@@ -185,6 +185,7 @@ def test_a_search_may_be_named_as_in_a_configuration() -> None:
     assert run.predict("a day", search="greedy").ids == run.predict("a day", search=Greedy()).ids
     wide = run.predict("a day", search={"kind": "beam", "width": 3, "n_best": 2})
     assert len(wide.alternatives) == 1
+    assert len(run.predict("a day", search={"kind": "beam", "width": 2, "max_length": 3}).ids) <= 3
     with pytest.raises(ConfigError, match="no search named 'greeedy'"):
         run.predict("a day", search="greeedy")
 
