@@ -139,12 +139,11 @@ class Run:
         your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
         """
         texts = self._list_inputs(inputs)
-        chosen = (
-            choose_search(self.config.search, beam=beam, n_best=n_best) if search is None else _build_search(search)
-        )
-        named = read_search(search)[1] if isinstance(search, str | Mapping) else Rules()
-        given = rules if rules is not None else named if named != Rules() else self.rules
-        how = Decoding(chosen, given, replace_unknown)
+        if search is None:
+            chosen, own = choose_search(self.config.search, beam=beam, n_best=n_best), self.rules
+        else:
+            chosen, own = _build_search(search, self.rules)
+        how = Decoding(chosen, own if rules is None else rules, replace_unknown)
         prefixes = spread_prefix(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, how, watch)]
         return predictions[0] if isinstance(inputs, str | PathLike) else predictions
@@ -255,12 +254,13 @@ def spread_prefix(prefix: Any, count: int) -> Sequence[Prefix]:
     return prefixes if any(one.strip() if isinstance(one, str) else one for one in prefixes) else ()
 
 
-def _build_search(given: Any) -> Search:
-    """A search as it is, or as a configuration names it."""
+def _build_search(given: Any, usual: Rules) -> tuple[Search, Rules]:
+    """A search as it is, or as a configuration names it; rules that stand among its options replace the usual ones."""
     if isinstance(given, str | Mapping):
-        return choose_search(given)
+        named = read_search(given)[1]
+        return choose_search(given), usual if named == Rules() else named
     if isinstance(given, Search):
-        return given
+        return given, usual
     raise SearchError(
         f"search must be a search, such as seq2see.search.beam.Beam(width=5), or the name of one; got {shorten(given)}."
     )

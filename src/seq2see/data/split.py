@@ -51,8 +51,9 @@ class _Known:
 
     def __init__(self, pairs: Pairs, labels: Callable[[str], Iterable[str]] | None) -> None:
         self.labels: dict[str, set[str]] = {}
-        for source, target in zip(pairs.source, pairs.target, strict=True) if labels else ():
-            self.labels.setdefault(source, set()).update(labels(target) if labels else ())
+        if labels is not None:
+            for source, target in zip(pairs.source, pairs.target, strict=True):
+                self.labels.setdefault(source, set()).update(labels(target))
         self.counts = Counter(label for each in self.labels.values() for label in each)
 
     def spares(self, source: str) -> bool:
