@@ -375,6 +375,7 @@ def test_a_score_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     words = [*QUICK, "model.decoder.reader.score={kind: 'own_score:Distance', sharpness: 0.5}"]
     result = seq2see("train", data, *words, "--out", tmp_path / "run", cwd=elsewhere)
     assert result.returncode == 0, result.stderr
+    assert f"seq2see predict {tmp_path / 'run'} --trust\n" in result.stderr, "what is said to try must work"
     monkeypatch.delitem(sys.modules, "own_score")  # from here on as in another process,
     sys.path[:] = before
     (tmp_path / "own_score.py").rename(tmp_path / "lost.py")  # which has the copy in the run only
