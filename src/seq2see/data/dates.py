@@ -10,75 +10,32 @@ from random import Random
 
 from babel import Locale
 
+from seq2see.data.locales import (
+    COMPACT,
+    DIGITS,
+    DOTTED,
+    FIRSTS,
+    LOCALES,
+    MORE_SHORT,
+    NEVER_COMPACT,
+    ORDINALS,
+    OWN_SHORT,
+    OWN_WIDE,
+    ROMAN,
+    SPELLED,
+    TEMPLATES,
+    WEIGHTS,
+)
+
 Pair = tuple[str, str]
 Words = tuple[tuple[str, ...], ...]  # of each month, the words for it
 
 _FIRST, _LAST = datetime.date(1950, 1, 1), datetime.date(2050, 12, 31)
 _MOST_PER_DAY = 50  # far below the ways to write one day, so that a string not yet seen is quickly found
 
-# How often each locale writes, in thousandths: English, which most people will try, has 400.
-_SHARES = """
-en_US:170 en_GB:120 en_AU:40 en_IN:35 en_CA:35 de:62 de_AT:10 de_CH:6 fr:62 fr_CA:12 es:60 es_MX:10 it:36 pt:20
-pt_BR:24 nl:30 sv:13 da:10 nb:10 fi:9 pl:15 cs:10 sk:6 sl:6 ro:9 hu:9 bg:6 el:9 tr:12 ru:18 uk:10 ca:7 id:12
-vi:9 ja:16 zh_Hans:16 zh_Hant:8 ko:12 hi:10 ar:10 fa:5 he:5
-"""
-LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
-_WEIGHTS = [int(share) for share in re.findall(r":(\d+)", _SHARES)]
 _KIND_WEIGHTS = (45, 30, 9, 16)  # of the locale's CLDR, informal, compact and numeric templates
-
-# A template names its fields as CLDR does; {th} is the day as an ordinal, {nth} spelled out, {LLL} a month short and
-# undotted, {R} a month as a Roman number.
 _SKELETONS = ("yMMMd", "yMMMMd", "yMMMEd", "yMMMMEd", "yMMMMEEEEd", "yMd", "yMEd")
 _FIELDS = {"yy": "y", "EEE": "E", "ccc": "E", "cccc": "EEEE", "LLL": "MMM", "LLLL": "MMMM"}
-_INFORMAL = """
-en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th} {MMMM} {y} | {MMMM} {th} {y} |
-{MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
-{EEEE}, {MMMM} {th}, {y} | {MMMM} {d} {y} | {MMMM} {d}, {y} | {d} {MMMM} {y} | {d} {MMMM}, {y} | {y} {MMMM} {d} |
-{E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y} |
-the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
-de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den {d}. {MMMM} {y} | {d}. {LLL} {y} |
-{E} {d}. {MMM} {y} | {d}.{MMMM} {y}; nl: op {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y} | {d} {LLL} {y};
-fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
-es: el {d} de {MMMM} de {y} | {d} de {MMMM} del {y} | {d} de {MMMM}, {y} | {th} de {MMMM} de {y} | {d} {MMMM} {y} |
-{EEEE} {d} de {MMMM} de {y} | {d} de {MMM} de {y} | el {EEEE} {d} de {MMMM} de {y};
-it: il {d} {MMMM} {y} | {th} {MMMM} {y} | il {th} {MMMM} {y} | {d} {MMMM} del {y} | {EEEE}, {d} {MMMM} {y};
-pt: {d} {MMMM} {y} | em {d} de {MMMM} de {y} | dia {d} de {MMMM} de {y} | {th} de {MMMM} de {y} | {d} {LLL} {y};
-sv: den {d} {MMMM} {y} | {EEEE} den {d} {MMMM} {y}; da: den {d}. {MMMM} {y}; nb: den {d}. {MMMM} {y} |
-{EEEE} den {d}. {MMMM} {y}; pl: {d} {MMMM} {y} r. | {d} {MMMM} {y} roku |
-{d} {R} {y} | {d}.{R}.{y}; cs: dne {d}. {MMMM} {y} |
-{d}. {MMMM} roku {y}; sk: dňa {d}. {MMMM} {y} | {d}. {MMMM} roku {y}; ro: pe {d} {MMMM} {y} | {EEEE} {d} {MMMM} {y};
-hu: {y} {MMMM} {d} | {y}. {MMM} {d} | {y}.{MM}.{dd}. | {y}. {R}. {d}.; bg: {d} {MMMM} {y} | {d} {MMMM} {y} година;
-el: στις {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y}; ru: {d} {MMMM} {y} | {d} {MMMM} {y} года | {d} {LLL} {y} |
-{EEEE} {d} {MMMM} {y}; uk: {d} {MMMM} {y} | {d} {MMMM} {y} року | {EEEE} {d} {MMMM} {y}; ca: el {d} {MMMM} de {y} |
-{d} {MMMM} de {y}; id: {E} {d} {MMM} {y} | tanggal {d} {MMMM} {y}; vi: ngày {d} {MMMM} năm {y} | {d} {MMMM} năm {y} |
-{EEEE}, ngày {d} {MMMM} năm {y}; ja: {y}年{MM}月{dd}日 | {y}年 {M}月 {d}日 | {y}年{M}月{d}日（{E}）;
-zh_Hans: {y}年{MM}月{dd}日 | {y}年{M}月{d}号 | {y} 年 {M} 月 {d} 日; zh_Hant: {y}年{MM}月{dd}日 | {y}年{M}月{d}號;
-ko: {y}년 {M}월 {d}일 | {y}년{M}월{d}일 | {y}년 {MM}월 {dd}일; ar: {EEEE} {d} {MMMM} {y} | يوم {EEEE} {d} {MMMM} {y}
-"""
-_TEMPLATES = {
-    row.partition(":")[0].strip(): tuple(" ".join(cell.split()) for cell in row.partition(":")[2].split("|"))
-    for row in _INFORMAL.split(";")
-}
-_COMPACT = ("{d}-{LLL}-{y}", "{dd}-{LLL}-{y}", "{dd}/{LLL}/{y}", "{d}{LLL}{y}", "{dd}{LLL}{y}", "{y}-{LLL}-{dd}")
-_NEVER_COMPACT = ("fi", "hu", "vi", "ja", "zh", "ko", "hi", "ar", "fa", "he")
-
-# Babel lends one locale's inherited stand-alone names to the next, so only locales that own theirs are asked.
-_OWN_WIDE = ("fi", "pl", "cs", "sk", "el", "ru", "uk", "ca", "fa")
-_OWN_SHORT = ("de", "de_AT", "nb", "el", "ru", "ca")
-_DOTTED = ("en", "es", "it", "nl")  # CLDR leaves out the dot that people often put
-_MORE_SHORT = {("en", 6): "June", ("en", 7): "July", ("en", 9): "Sept", ("de", 3): "Mrz", ("fr", 7): "juill"}
-_MORE_SHORT |= {("es", 9): "sep", ("it", 9): "sett", ("ru", 2): "фев", ("ru", 9): "сен", ("ru", 11): "ноя"}
-_DIGITS = {"ar": ("٠١٢٣٤٥٦٧٨٩", 0.5), "fa": ("۰۱۲۳۴۵۶۷۸۹", 0.7), "hi": ("०१२३४५६७८९", 0.3)}
-_DIGITS |= dict.fromkeys(("ja", "zh_Hans", "zh_Hant"), ("０１２３４５６７８９", 0.1))
-_ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
-_ROMAN = re.findall(r"\w+", "I II III IV V VI VII VIII IX X XI XII")
-_SPELLED = re.findall(
-    r"\w+",
-    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
-    sixteenth seventeenth eighteenth nineteenth twentieth""",
-)
-_SPELLED += [*(f"twenty-{word}" for word in _SPELLED[:9]), "thirtieth", "thirty-first"]
-_FIRSTS = {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}
 # The marks of Latin, Greek and Arabic are often left out, but a Cyrillic й without its breve is another letter.
 _MARKS = re.compile("(?<![\u0400-\u04ff])[\u0300-\u036f\u0653-\u0655]")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "Ł": "L", "Ø": "O", "Đ": "D"})
@@ -132,7 +89,7 @@ def make_dates(*, train: int, valid: int, test: int, seed: int) -> DateSplits:
 
 def write_date(day: datetime.date, *, random: Random, locale: str | None = None) -> str:
     """Write a day in one of the ways people do, in a locale drawn by its share unless one is given."""
-    writer = _find_writer(locale or random.choices(LOCALES, _WEIGHTS)[0])
+    writer = _find_writer(locale or random.choices(LOCALES, WEIGHTS)[0])
     fields = _fill_fields(day, writer, random)
     while True:  # ends, for year-first numbers fit every day
         kind = random.choices(writer.kinds, _KIND_WEIGHTS)[0]
@@ -181,8 +138,8 @@ def _find_writer(locale: str) -> _Writer:
         raise ValueError(f"`locale` must be one of {', '.join(LOCALES)}, but is {locale!r} instead.")
     language = locale.partition("_")[0]
     own = _read_templates(locale)
-    informal = _TEMPLATES.get(locale) or _TEMPLATES.get(language) or own
-    compact = own if language in _NEVER_COMPACT else _COMPACT
+    informal = TEMPLATES.get(locale) or TEMPLATES.get(language) or own
+    compact = own if language in NEVER_COMPACT else COMPACT
     months = {field: _keep_clear(words) for field, words in _read_months(locale).items()}
     return _Writer(locale, language, (own, informal, compact, _list_numeric(locale)), months, _read_weekdays(locale))
 
@@ -217,10 +174,10 @@ def _read_months(locale: str) -> dict[str, Words]:
     months: list[Words] = []
     for month in range(1, 13):
         wide, short = (names["format"][width][month] for width in ("wide", "abbreviated"))
-        more = (_MORE_SHORT[language, month],) if (language, month) in _MORE_SHORT else ()
-        dotted = [f"{w}." for w in (short, *more) if language in _DOTTED and len(w) < len(wide)]
-        wide_alone = names["stand-alone"]["wide"][month] if locale in _OWN_WIDE else wide
-        short_alone = names["stand-alone"]["abbreviated"][month] if locale in _OWN_SHORT else short
+        more = (MORE_SHORT[language, month],) if (language, month) in MORE_SHORT else ()
+        dotted = [f"{w}." for w in (short, *more) if language in DOTTED and len(w) < len(wide)]
+        wide_alone = names["stand-alone"]["wide"][month] if locale in OWN_WIDE else wide
+        short_alone = names["stand-alone"]["abbreviated"][month] if locale in OWN_SHORT else short
         bare = tuple(w.rstrip(".") for w in (short_alone, *more))
         months.append(((wide,), (wide_alone,), (short, *more, *dotted), bare))
     return dict(zip(("MMMM", "LLLL", "MMM", "LLL"), zip(*months, strict=True), strict=True))
@@ -249,13 +206,13 @@ def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[st
         names = {field: re.sub(r"\w{3,}", lambda word: word[0].capitalize(), names[field]) for field in names}
     short_year = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
     numbers = {"d": f"{d}", "dd": f"{d:02}", "M": f"{m}", "MM": f"{m:02}", "y": f"{y:04}", "yy": short_year}
-    return names | numbers | {"th": _write_ordinal(d, writer.language), "nth": _SPELLED[d - 1], "R": _ROMAN[m - 1]}
+    return names | numbers | {"th": _write_ordinal(d, writer.language), "nth": SPELLED[d - 1], "R": ROMAN[m - 1]}
 
 
 def _write_ordinal(day: int, language: str) -> str:
     if language == "en":
-        return f"{day}{_ORDINALS.get(day, 'th')}"
-    return _FIRSTS.get(language, "") if day == 1 else ""
+        return f"{day}{ORDINALS.get(day, 'th')}"
+    return FIRSTS.get(language, "") if day == 1 else ""
 
 
 def _vary_template(template: str, writer: _Writer, random: Random) -> str:
@@ -264,7 +221,7 @@ def _vary_template(template: str, writer: _Writer, random: Random) -> str:
     if _has_word(template) and random.random() < 0.06:
         template = template.replace("{d}", "{dd}")
     # two digits are written only where people expect the year: at the end of a date with a month word
-    if _has_word(template) and template.endswith("{y}") and writer.kinds[2] is _COMPACT and random.random() < 0.1:
+    if _has_word(template) and template.endswith("{y}") and writer.kinds[2] is COMPACT and random.random() < 0.1:
         template = template[:-3] + random.choice(("{yy}", "'{yy}", "’{yy}") if template[-4] == " " else ("{yy}",))
     if "E" not in template and writer.kinds[0][0].startswith("{EEEE}") and random.random() < 0.08:
         template = random.choice(("{EEEE}, ", "{EEEE} ", "{E}, ", "{E} ")) + template
@@ -291,7 +248,7 @@ def _roughen(text: str, writer: _Writer, random: Random) -> str:
         german = writer.language == "de" and random.random() < 0.5
         text = text.translate(_UMLAUTS) if german else _drop_accents(text)
     text = _recase(text, writer.language, random)
-    digits, chance = _DIGITS.get(writer.locale, ("", 0.0))
+    digits, chance = DIGITS.get(writer.locale, ("", 0.0))
     return text.translate(str.maketrans("0123456789", digits)) if random.random() < chance else text
 
 
