@@ -10,22 +10,7 @@ from random import Random
 
 from babel import Locale
 
-from seq2see.data.locales import (
-    COMPACT,
-    DIGITS,
-    DOTTED,
-    FIRSTS,
-    LOCALES,
-    MORE_SHORT,
-    NEVER_COMPACT,
-    ORDINALS,
-    OWN_SHORT,
-    OWN_WIDE,
-    ROMAN,
-    SPELLED,
-    TEMPLATES,
-    WEIGHTS,
-)
+from seq2see.data import locales
 
 Pair = tuple[str, str]
 Words = tuple[tuple[str, ...], ...]  # of each month, the words for it
@@ -40,6 +25,10 @@ _FIELDS = {"yy": "y", "EEE": "E", "ccc": "E", "cccc": "EEEE", "LLL": "MMM", "LLL
 _MARKS = re.compile("(?<![\u0400-\u04ff])[\u0300-\u036f\u0653-\u0655]")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "Ł": "L", "Ø": "O", "Đ": "D"})
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_TIMED = 0.06  # how often a time of day stands beside the date
+_MISTYPED = 0.02  # how often a letter of a long month word is lost, doubled or swapped with the next
+_PM = str.maketrans("aA", "pP")
+_MACHINE = re.compile(r"\d{4}-\d{2}-\d{2}")  # as programs write days
 # Chance, pattern, replacement; none may join two numbers, nor take the dots out of a numeric date.
 _EDITS = (
     (0.15, r"[,،] ?", " "),
@@ -89,20 +78,22 @@ def make_dates(*, train: int, valid: int, test: int, seed: int) -> DateSplits:
 
 def write_date(day: datetime.date, *, random: Random, locale: str | None = None) -> str:
     """Write a day in one of the ways people do, in a locale drawn by its share unless one is given."""
-    writer = _find_writer(locale or random.choices(LOCALES, WEIGHTS)[0])
+    writer = _find_writer(locale or random.choices(locales.LOCALES, locales.WEIGHTS)[0])
     fields = _fill_fields(day, writer, random)
     while True:  # ends, for year-first numbers fit every day
         kind = random.choices(writer.kinds, _KIND_WEIGHTS)[0]
         template = _vary_template(random.choice(kind), writer, random)
         if _fits(template, day, fields):
-            return _roughen(template.format_map(fields), writer, random)
+            timed = "{time}" not in template and random.random() < _TIMED
+            text = template.format_map(fields)
+            return _roughen(_add_time(text, writer, random) if timed else text, writer, random)
 
 
 @cache
 def list_month_words() -> dict[str, int]:
     """Map every month word, folded, to its month, leaving out the words that two locales use for two months."""
     meanings: dict[str, set[int]] = {}
-    for locale in LOCALES:
+    for locale in locales.LOCALES:
         for months in _read_months(locale).values():
             for month, words in enumerate(months, start=1):
                 for word in (*words, *(w.translate(_UMLAUTS) for w in words)):
@@ -134,12 +125,12 @@ def _write_split(name: str, days: list[datetime.date], count: int, seed: int, me
 
 @cache
 def _find_writer(locale: str) -> _Writer:
-    if locale not in LOCALES:
-        raise ValueError(f"`locale` must be one of {', '.join(LOCALES)}, but is {locale!r} instead.")
+    if locale not in locales.LOCALES:
+        raise ValueError(f"`locale` must be one of {', '.join(locales.LOCALES)}, but is {locale!r} instead.")
     language = locale.partition("_")[0]
     own = _read_templates(locale)
-    informal = TEMPLATES.get(locale) or TEMPLATES.get(language) or own
-    compact = own if language in NEVER_COMPACT else COMPACT
+    informal = locales.TEMPLATES.get(locale) or locales.TEMPLATES.get(language) or own
+    compact = own if language in locales.NEVER_COMPACT else locales.COMPACT
     months = {field: _keep_clear(words) for field, words in _read_months(locale).items()}
     return _Writer(locale, language, (own, informal, compact, _list_numeric(locale)), months, _read_weekdays(locale))
 
@@ -174,10 +165,10 @@ def _read_months(locale: str) -> dict[str, Words]:
     months: list[Words] = []
     for month in range(1, 13):
         wide, short = (names["format"][width][month] for width in ("wide", "abbreviated"))
-        more = (MORE_SHORT[language, month],) if (language, month) in MORE_SHORT else ()
-        dotted = [f"{w}." for w in (short, *more) if language in DOTTED and len(w) < len(wide)]
-        wide_alone = names["stand-alone"]["wide"][month] if locale in OWN_WIDE else wide
-        short_alone = names["stand-alone"]["abbreviated"][month] if locale in OWN_SHORT else short
+        more = (locales.MORE_SHORT[language, month],) if (language, month) in locales.MORE_SHORT else ()
+        dotted = [f"{w}." for w in (short, *more) if language in locales.DOTTED and len(w) < len(wide)]
+        wide_alone = names["stand-alone"]["wide"][month] if locale in locales.OWN_WIDE else wide
+        short_alone = names["stand-alone"]["abbreviated"][month] if locale in locales.OWN_SHORT else short
         bare = tuple(w.rstrip(".") for w in (short_alone, *more))
         months.append(((wide,), (wide_alone,), (short, *more, *dotted), bare))
     return dict(zip(("MMMM", "LLLL", "MMM", "LLL"), zip(*months, strict=True), strict=True))
@@ -206,13 +197,14 @@ def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[st
         names = {field: re.sub(r"\w{3,}", lambda word: word[0].capitalize(), names[field]) for field in names}
     short_year = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
     numbers = {"d": f"{d}", "dd": f"{d:02}", "M": f"{m}", "MM": f"{m:02}", "y": f"{y:04}", "yy": short_year}
-    return names | numbers | {"th": _write_ordinal(d, writer.language), "nth": SPELLED[d - 1], "R": ROMAN[m - 1]}
+    ordinals = {"th": _write_ordinal(d, writer.language), "nth": locales.SPELLED[d - 1], "R": locales.ROMAN[m - 1]}
+    return names | numbers | ordinals | {"time": _write_clock(random, exact=True)}
 
 
 def _write_ordinal(day: int, language: str) -> str:
     if language == "en":
-        return f"{day}{ORDINALS.get(day, 'th')}"
-    return FIRSTS.get(language, "") if day == 1 else ""
+        return f"{day}{locales.ORDINALS.get(day, 'th')}"
+    return locales.FIRSTS.get(language, "") if day == 1 else ""
 
 
 def _vary_template(template: str, writer: _Writer, random: Random) -> str:
@@ -221,7 +213,8 @@ def _vary_template(template: str, writer: _Writer, random: Random) -> str:
     if _has_word(template) and random.random() < 0.06:
         template = template.replace("{d}", "{dd}")
     # two digits are written only where people expect the year: at the end of a date with a month word
-    if _has_word(template) and template.endswith("{y}") and writer.kinds[2] is COMPACT and random.random() < 0.1:
+    ends = _has_word(template) and template.endswith("{y}") and writer.kinds[2] is locales.COMPACT
+    if ends and random.random() < 0.1:
         template = template[:-3] + random.choice(("{yy}", "'{yy}", "’{yy}") if template[-4] == " " else ("{yy}",))
     if "E" not in template and writer.kinds[0][0].startswith("{EEEE}") and random.random() < 0.08:
         template = random.choice(("{EEEE}, ", "{EEEE} ", "{E}, ", "{E} ")) + template
@@ -240,6 +233,37 @@ def _fits(template: str, day: datetime.date, fields: dict[str, str]) -> bool:
     return year_first or _has_word(template) or day.day > 12 or day.day == day.month
 
 
+def _mistype(text: str, random: Random) -> str:
+    """A mistake inside a month word that is long enough to be read all the same."""
+    words = [word for word in re.finditer(r"[^\W\d]{6,}", text) if fold_word(word[0]) in list_month_words()]
+    if not words:
+        return text
+    place = random.randrange(words[0].start() + 1, words[0].end() - 2)
+    pair = text[place : place + 2]
+    return text[:place] + random.choice((pair[1], pair[0] + pair, pair[::-1])) + text[place + 2 :]
+
+
+def _add_time(text: str, writer: _Writer, random: Random) -> str:
+    """Put a time of day, which says nothing of the date, before or behind it."""
+    exact = random.random() < 0.5
+    clock = _write_clock(random, writer.language, exact=exact)
+    if _MACHINE.fullmatch(text) and exact:
+        return f"{text}T{clock}{random.choice(('', 'Z', '.000Z', '+02:00'))}"
+    joint = random.choice((" ", " ", ", ", " at ") if writer.language == "en" else (" ", ", "))
+    return f"{clock}{joint.replace('at', '')}{text}" if random.random() < 0.2 else f"{text}{joint}{clock}"
+
+
+def _write_clock(random: Random, language: str = "", *, exact: bool) -> str:
+    """A time to the second, or to the minute as people write it."""
+    hour, minute, second = random.randrange(24), random.randrange(60), random.randrange(60)
+    if exact:
+        return f"{hour:02}:{minute:02}:{second:02}"
+    if language == "en" and random.random() < 0.5:
+        half = random.choice((" am", "am", " AM", " a.m."))
+        return f"{hour % 12 or 12}:{minute:02}{half.translate(_PM) if hour > 11 else half}"
+    return f"{hour:02}:{minute:02}" if random.random() < 0.5 else f"{hour}:{minute:02}"
+
+
 def _roughen(text: str, writer: _Writer, random: Random) -> str:
     """Write as loosely as people do with commas, dots, accents, capitals and spaces, and in the locale's digits."""
     for chance, old, new in _EDITS:
@@ -248,7 +272,9 @@ def _roughen(text: str, writer: _Writer, random: Random) -> str:
         german = writer.language == "de" and random.random() < 0.5
         text = text.translate(_UMLAUTS) if german else _drop_accents(text)
     text = _recase(text, writer.language, random)
-    digits, chance = DIGITS.get(writer.locale, ("", 0.0))
+    # June and July differ by little in Czech: a mistake might turn one into the other
+    text = _mistype(text, random) if writer.language != "cs" and random.random() < _MISTYPED else text
+    digits, chance = locales.DIGITS.get(writer.locale, ("", 0.0))
     return text.translate(str.maketrans("0123456789", digits)) if random.random() < chance else text
 
 

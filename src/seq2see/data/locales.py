@@ -12,13 +12,13 @@ LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
 WEIGHTS = [int(share) for share in re.findall(r":(\d+)", _SHARES)]
 
 # A template names its fields as CLDR does; {th} is the day as an ordinal, {nth} spelled out, {LLL} a month short and
-# undotted, {R} a month as a Roman number.
+# undotted, {R} a month as a Roman number, {time} any time of day.
 _INFORMAL = """
 en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th} {MMMM} {y} | {MMMM} {th} {y} |
 {MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
 {EEEE}, {MMMM} {th}, {y} | {MMMM} {d} {y} | {MMMM} {d}, {y} | {d} {MMMM} {y} | {d} {MMMM}, {y} | {y} {MMMM} {d} |
 {E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y} |
-the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
+{E} {MMM} {d} {time} {y} | the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
 de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den {d}. {MMMM} {y} | {d}. {LLL} {y} |
 {E} {d}. {MMM} {y} | {d}.{MMMM} {y}; nl: op {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y} | {d} {LLL} {y};
 fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
