@@ -43,7 +43,7 @@ def _count_cost(run: Run, width: int) -> int:
 def hire(run: Run, workers: int) -> Iterator[Run]:
     """The same run with so many workers behind it, all ready; one worker is this process itself.
 
-    Each worker decodes whole batches, the very ones that a single process would make, so outputs are the same.
+    Each worker decodes whole batches, as a single process would, so outputs are the same.
     """
     if workers <= 1:
         yield run
@@ -54,7 +54,7 @@ def hire(run: Run, workers: int) -> Iterator[Run]:
         ready: set[int] = set()
         while len(ready) < workers:
             ready |= set(_share(pool, _greet, range(workers)))
-        yield SharedRun(**vars(run), pool=pool)
+        yield SharedRun(**vars(run), pool=pool, workers=workers)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -64,13 +64,14 @@ class SharedRun(Run):
     """A run whose texts are decoded by workers."""
 
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
+    workers: int = field(kw_only=True)
 
     def decode(
         self, texts: Sequence[str], prefixes: Sequence[Prefix], how: Decoding, watch: Watch | None = None
     ) -> list[list[Output]]:
         if watch is not None:
             raise Seq2SeeError("workers cannot be watched; take one worker.")
-        plan = self.task.plan(texts, how.search)
+        plan = self.task.plan(texts, how.search, workers=self.workers)
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
         jobs = [
             ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), how) for rows in plan

@@ -86,6 +86,20 @@ def test_prediction_takes_the_longest_first_and_every_row_once() -> None:
     assert sorted(np.concatenate(plan).tolist()) == list(range(6))
 
 
+def test_few_batches_are_as_many_for_each_worker_and_alike() -> None:
+    lengths = np.array([10] * 25)  # three batches of ten, ten and five
+    alone, shared = (group_by_length(lengths, budget=100, workers=workers) for workers in (1, 2))
+    assert [len(rows) for rows in alone] == [10, 10, 5]
+    assert [len(rows) for rows in shared] == [6, 6, 6, 7]
+    assert np.concatenate(shared).tolist() == np.concatenate(alone).tolist()
+    many = np.array([10] * 165)  # seventeen batches even out by themselves
+    assert len(group_by_length(many, budget=100, workers=2)) == 17
+    uneven = np.array(
+        [90, *[1] * 100]
+    )  # cut in the middle of the work, one would be too large: the first is padded to 90
+    assert [len(rows) for rows in group_by_length(uneven, budget=100, workers=4)] == [1, 100]
+
+
 def make_store(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Store:
     return Store(pack(source), pack(target), fingerprint="")
 

@@ -16,6 +16,7 @@ Rows = Int64[np.ndarray, " _"]
 
 RATIOS = (1.04, 1.07, 1.1, 1.13, 1.17, 1.22)  # of lengths in a band; the one that leads to the least padding is taken
 FULL = 0.7  # a batch this full may end early where lengths change
+FEW = 8  # batches for each of several workers: more of them even out by themselves
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,20 @@ def collate(store: Store, rows: Rows, *, referring: bool = False) -> Batch:
     return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask, references)
 
 
-def group_by_length(lengths: Rows, *, budget: int) -> list[Rows]:
-    """Batches for prediction: neighbours in length, longest first, so that memory is needed at once or never."""
+def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Rows]:
+    """Batches for prediction: neighbours in length, longest first, so that memory is needed at once or never.
+
+    A few batches are cut anew so that each of several workers has as many as the others, all with as much to do.
+    """
     order = np.argsort(-lengths, kind="stable")
-    return np.split(order, _cut(order, lengths, lengths, budget))
+    batches = np.split(order, _cut(order, lengths, lengths, budget))
+    if len(batches) % workers == 0 or len(batches) > FEW * workers:
+        return batches
+    count = -(-len(batches) // workers) * workers
+    work = np.cumsum(lengths[order])
+    even = np.split(order, np.searchsorted(work, work[-1] * np.arange(1, count) / count))
+    fits = all(len(batch) and len(batch) * lengths[batch].max() <= budget for batch in even)
+    return even if fits else batches
 
 
 def _plan(rows: Rows, source: Rows, target: Rows, ratio: float, budget: int) -> list[Rows]:

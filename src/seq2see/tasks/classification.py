@@ -102,10 +102,10 @@ class Classification:
             results[row] = self.read(chances, sources[row], count=count)
         return results
 
-    def plan(self, sources: Sequence[str], search: Search | None = None) -> list[list[int]]:
-        """The sources that are read together, batch by batch; blank ones are in none."""
+    def plan(self, sources: Sequence[str], search: Search | None = None, *, workers: int = 1) -> list[list[int]]:
+        """The sources that are read together, batch by batch, for so many workers; blank ones are in none."""
         rows = self._find_rows(sources)
-        batches = _group(self.source.prepare([sources[row] for row in rows]))
+        batches = _group(self.source.prepare([sources[row] for row in rows]), workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     @torch.inference_mode()
@@ -176,7 +176,7 @@ class Classification:
         return [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
 
 
-def _group(sources: Sources) -> list[Rows]:
+def _group(sources: Sources, *, workers: int = 1) -> list[Rows]:
     """What is read together: neighbours in length, and never many at once."""
-    batches = group_by_length(sources.lengths, budget=PREDICT_TOKENS) if len(sources) else []
+    batches = group_by_length(sources.lengths, budget=PREDICT_TOKENS, workers=workers) if len(sources) else []
     return [part for batch in batches for part in np.split(batch, range(PREDICT_ROWS, len(batch), PREDICT_ROWS))]

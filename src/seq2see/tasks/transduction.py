@@ -159,15 +159,15 @@ class Transduction:
                 results[row] = [self.read(hypothesis, texts[row]) for hypothesis in hypotheses]
         return results
 
-    def plan(self, texts: Sequence[str], search: Search) -> list[list[int]]:
-        """The texts that are decoded together, batch by batch; blank ones are in none."""
+    def plan(self, texts: Sequence[str], search: Search, *, workers: int = 1) -> list[list[int]]:
+        """The texts that are decoded together, batch by batch, for so many workers; blank ones are in none."""
         rows = [row for row, text in enumerate(texts) if not self.source.is_blank(text)]
         if not rows:
             return []
         lengths = self.source.prepare([texts[row] for row in rows]).lengths
         # a beam has more to do between two steps, so it takes more hypotheses at once; a picture counts as one position
         together = PREDICT_TOKENS * (1 if self.reads_pictures else min(search.width, 2))
-        batches = group_by_length(lengths, budget=max(together // search.width, 1))
+        batches = group_by_length(lengths, budget=max(together // search.width, 1), workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
