@@ -18,7 +18,7 @@ from seq2see.data.dates import DateSplits, fold_word, list_month_words, make_dat
 from seq2see.data.locales import LOCALES
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-TIME = re.compile(r"\d\d?:\d\d(:\d\d)?(\.000)?(\+\d\d:\d\d)?")
+TIME = re.compile(r"(?<!\d)\d\d?[:h]\d\d(:\d\d)?(\.000)?(\+\d\d:\d\d)?")
 FEBRUARY = """
 february februar février febrero febbraio fevereiro februari helmikuuta lutego února februára februarie február
 февруари φεβρουαρίου şubat февраля лютого febrer फ़रवरी فبراير בפברואר

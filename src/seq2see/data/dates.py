@@ -84,9 +84,9 @@ def write_date(day: datetime.date, *, random: Random, locale: str | None = None)
         kind = random.choices(writer.kinds, _KIND_WEIGHTS)[0]
         template = _vary_template(random.choice(kind), writer, random)
         if _fits(template, day, fields):
-            timed = "{time}" not in template and random.random() < _TIMED
             text = template.format_map(fields)
-            return _roughen(_add_time(text, writer, random) if timed else text, writer, random)
+            timed = text if "{time}" in template else _add_time(text, writer, random)
+            return _roughen(timed, writer, random)
 
 
 @cache
@@ -244,13 +244,16 @@ def _mistype(text: str, random: Random) -> str:
 
 
 def _add_time(text: str, writer: _Writer, random: Random) -> str:
-    """Put a time of day, which says nothing of the date, before or behind it."""
-    exact = random.random() < 0.5
-    clock = _write_clock(random, writer.language, exact=exact)
-    if _MACHINE.fullmatch(text) and exact:
-        return f"{text}T{clock}{random.choice(('', 'Z', '.000Z', '+02:00'))}"
-    joint = random.choice((" ", " ", ", ", " at ") if writer.language == "en" else (" ", ", "))
-    return f"{clock}{joint.replace('at', '')}{text}" if random.random() < 0.2 else f"{text}{joint}{clock}"
+    """Put a time of day, which says nothing of the date, before or behind some dates, most often those of programs."""
+    machine = _MACHINE.fullmatch(text) is not None
+    if random.random() > (0.3 if machine else _TIMED):
+        return text
+    if machine and random.random() < 0.5:
+        return f"{text}T{_write_clock(random, exact=True)}{random.choice(('', 'Z', '.000Z', '+02:00'))}"
+    clock = _write_clock(random, writer.language, exact=random.random() < 0.5)
+    if random.random() < 0.2:
+        return f"{clock}{random.choice((' ', ', '))}{text}"
+    return f"{text}{random.choice((' ', ', ', locales.AT.get(writer.language, ' ')))}{clock}"
 
 
 def _write_clock(random: Random, language: str = "", *, exact: bool) -> str:
@@ -261,7 +264,8 @@ def _write_clock(random: Random, language: str = "", *, exact: bool) -> str:
     if language == "en" and random.random() < 0.5:
         half = random.choice((" am", "am", " AM", " a.m."))
         return f"{hour % 12 or 12}:{minute:02}{half.translate(_PM) if hour > 11 else half}"
-    return f"{hour:02}:{minute:02}" if random.random() < 0.5 else f"{hour}:{minute:02}"
+    colon = "h" if language == "fr" and random.random() < 0.5 else ":"
+    return f"{hour:02}{colon}{minute:02}" if random.random() < 0.5 else f"{hour}{colon}{minute:02}"
 
 
 def _roughen(text: str, writer: _Writer, random: Random) -> str:

@@ -18,7 +18,7 @@ en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th}
 {MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
 {EEEE}, {MMMM} {th}, {y} | {MMMM} {d} {y} | {MMMM} {d}, {y} | {d} {MMMM} {y} | {d} {MMMM}, {y} | {y} {MMMM} {d} |
 {E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y} |
-{E} {MMM} {d} {time} {y} | the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
+{E} {MMM} {d} {time} {y} | {dd}/{LLL}/{y}:{time} | the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
 de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den {d}. {MMMM} {y} | {d}. {LLL} {y} |
 {E} {d}. {MMM} {y} | {d}.{MMMM} {y}; nl: op {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y} | {d} {LLL} {y};
 fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
@@ -62,3 +62,5 @@ SPELLED = re.findall(
 )
 SPELLED += [*(f"twenty-{word}" for word in SPELLED[:9]), "thirtieth", "thirty-first"]
 FIRSTS = {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}
+# between a date and a time of day
+AT = {"en": " at ", "de": " um ", "fr": " à ", "es": " a las ", "it": " alle ", "nl": " om "}
