@@ -26,6 +26,20 @@ def test_short_texts_are_cut_into_characters_and_sentences_into_subwords() -> No
     assert decide(Pairs([SENTENCE], ["kurz"])).base["tokens"]["joint"]["kind"] == "bpe"
 
 
+def test_many_sentences_have_a_transformer_as_it_was_measured() -> None:
+    fields, few, many, most = (
+        decide(Pairs([text] * count, [text] * count)).base
+        for text, count in (("3 May 1979", 60_000), (SENTENCE, 500), (SENTENCE, 30_000), (SENTENCE, 600_000))
+    )
+    assert fields["preset"] == few["preset"] == "bahdanau2015"
+    train = read_preset("transformer-tiny")[0]["train"]
+    assert many == {
+        "preset": "transformer-tiny",
+        "train": {name: train[name] for name in ("updates", "evaluate_every")},
+    }
+    assert most["train"]["updates"] * train["batch_tokens"] > 3 * 600_000 * len(SENTENCE.split())
+
+
 def test_a_few_long_texts_decide_nothing() -> None:
     texts = ["short"] * 99 + [SENTENCE]
     assert decide(Pairs(texts, texts)).base["tokens"]["source"] == {"kind": "characters"}

@@ -10,13 +10,15 @@ from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels, spread
 from seq2see.data.pairs import Pairs
 
-TEXTS, CAPTIONS, LABELS, DOCUMENTS = "bahdanau2015", "show-attend-tell2015", "bigru-attention", "han2016"
-SMALL_PICTURES, LARGE_PICTURES = "small-cnn", "frozen-cnn"
+TEXTS, SENTENCES, CAPTIONS = "bahdanau2015", "transformer-tiny", "show-attend-tell2015"
+LABELS, DOCUMENTS, SMALL_PICTURES, LARGE_PICTURES = "bigru-attention", "han2016", "small-cnn", "frozen-cnn"
 LONG = 60  # words, or letters where words have no spaces between them; a text with more has sentences to attend to
 LONGEST = 3_000  # words of a document that are counted
 PHOTOGRAPH = 96  # pixels a side
 
 SHORT = 64  # characters; fields such as dates, names and codes are below, sentences above
+MANY = 20_000  # pairs of sentences: from 4,000 an RNN learned more, from 29,000 a Transformer
+LEAST_EPOCHS = 3  # times through the data, however large it is
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def _choose_preset(pairs: Pairs, task: str | None) -> str:
     if guess_kind(pairs) == "pictures":
         return (SMALL_PICTURES if _are_small(pairs.source) else LARGE_PICTURES) if labels else CAPTIONS
     if not labels:
-        return TEXTS
+        return SENTENCES if len(pairs) >= MANY and _are_sentences(pairs.source, pairs.target) else TEXTS
     some = spread(pairs.source)
     unit = choose_unit(some)
     return DOCUMENTS if _percentile([len(find_words(text, unit)) for text in some], 0.5) > LONG else LABELS
@@ -89,20 +91,19 @@ def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
 def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, asked: bool) -> Decision:
     """Choose for these texts what a preset leaves open.
 
-    A preset for words keeps all it says; one for sentences when it meets sentences, and one for short fields its size
-    when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest follows from
-    the texts.
+    A preset for words keeps all it says; one for sentences when it was asked for and meets sentences, and one for short
+    fields its size when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the
+    rest follows from the texts.
     """
     written, _ = read_preset(preset)
-    pairs = len(source)
-    longest = _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95)
-    sentences, made_for_sentences = longest > SHORT, _is_for_sentences(written)
+    pairs, sentences = len(source), _are_sentences(source, target)
     base: dict[str, Any] = {"preset": preset}
     remarks = {}
     if all(_name(spec) == "words" for spec in written["tokens"].values()):
         return Decision(base, {"preset": f"all as in preset {preset}, which is made for words"})
-    if sentences and made_for_sentences:
-        return Decision(base, {"preset": f"all as in preset {preset}, which is made for sentences"})
+    if sentences and _is_for_sentences(written):
+        kept = f"all as in preset {preset}, which is made for sentences"
+        return Decision(base, {"preset": kept}) if asked else _decide_sentences(source, target, written)
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
     joint = sentences or "joint" in written["tokens"]
     base["tokens"] = {"joint": tokens} if joint else {"source": tokens, "target": tokens}
@@ -123,6 +124,27 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         base["model"] |= {"share": ["fitting"]}
         remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"
     return Decision(base, remarks)
+
+
+def _decide_sentences(source: Sequence[str], target: Sequence[str], written: Mapping[str, Any]) -> Decision:
+    """The preset for many sentences, which is trained longer on very many."""
+    train, size = written["train"], written["tokens"]["joint"]["size"]
+    batch, tokens = train["batch_tokens"], _count_tokens(source, target, sentences=True)
+    updates = max(train["updates"], int(LEAST_EPOCHS * tokens / batch))
+    looks, epochs = updates * train["evaluate_every"] // train["updates"], updates * batch / tokens
+    return Decision(
+        {"preset": SENTENCES, "train": {"updates": updates, "evaluate_every": looks}},
+        {
+            "tokens": f"up to {size:,} subwords for both sides, because the texts are sentences",
+            "model": f"preset {SENTENCES}, because {len(source):,} pairs of sentences are enough for it",
+            "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
+        },
+    )
+
+
+def _are_sentences(source: Sequence[str], target: Sequence[str]) -> bool:
+    """Whether more than a few texts are longer than fields are."""
+    return _percentile([max(len(s), len(t)) for s, t in zip(source, target, strict=True)], 0.95) > SHORT
 
 
 def _is_for_sentences(written: Mapping[str, Any]) -> bool:
@@ -159,10 +181,15 @@ def _decide_tokens(sentences: bool, pairs: int) -> tuple[dict[str, Any], str]:
 
 def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: bool, batch: int) -> tuple[int, float]:
     """Enough updates to see small data often and large data at least a few times."""
-    letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
-    tokens = letters / 4.5 if sentences else letters  # characters a subword, roughly
-    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, 3 * tokens))
+    tokens = _count_tokens(source, target, sentences=sentences)
+    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, LEAST_EPOCHS * tokens))
     return int(seen / batch), seen / tokens
+
+
+def _count_tokens(source: Sequence[str], target: Sequence[str], *, sentences: bool) -> float:
+    """How many tokens the longer sides have, roughly: 4.5 characters a subword, or one."""
+    letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
+    return letters / (4.5 if sentences else 1.0)
 
 
 def _percentile(values: Sequence[int], share: float) -> int:
