@@ -8,6 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -88,17 +89,21 @@ class Tokenizer:
         """The raw text of ids; marks are left out, but the unknown ones stand for the texts that are given for them."""
         return "".join(self._pieces(ids, unknown))
 
-    def tokens(self, ids: Sequence[int], *, unknown: Sequence[str] = ()) -> tuple[Token, ...]:
-        """The tokens of ids with offsets into `decode(ids)`."""
+    def tokens(
+        self, ids: Sequence[int], *, unknown: Sequence[str] = (), confidences: Sequence[float | None] = ()
+    ) -> tuple[Token, ...]:
+        """The tokens of ids with offsets into `decode(ids)`, and with how sure a model was of each, if it is given."""
         pieces = self._pieces(ids, unknown)
-        text, ends = "".join(pieces), list(accumulate(map(len, pieces)))
-        spans = zip(pieces, ends, ids, strict=True)
+        text, ends = "".join(pieces), accumulate(map(len, pieces))
+        rows = zip(pieces, ends, ids, confidences or [None] * len(ids), strict=True)
         return tuple(
-            Token(MARKS[number], end, end) if number < len(MARKS) and not piece else _trim(text, end - len(piece), end)
-            for piece, end, number in spans
+            Token(MARKS[number], end, end, sure)
+            if number < len(MARKS) and not piece
+            else _trim(text, end - len(piece), end, sure)
+            for piece, end, number, sure in rows
         )
 
-    @property
+    @cached_property
     def pieces(self) -> list[str]:
         """What each id stands for in a text, with the marks of spaces; other marks stand for nothing."""
         known = [str(self._backend.id_to_token(number) or "") for number in range(len(self))]
@@ -152,7 +157,7 @@ class Tokenizer:
 
     def _pieces(self, ids: Sequence[int], unknown: Sequence[str] = ()) -> list[str]:
         """The text each id adds; the mark put before the first word is no text."""
-        pieces = ["" if number < len(MARKS) else str(self._backend.id_to_token(number) or "") for number in ids]
+        pieces = [self.pieces[number] for number in ids]
         places = (place for place, number in enumerate(ids) if number == UNKNOWN)
         for place, text in zip(places, unknown, strict=False):
             pieces[place] = text.replace(" ", SPACE)
@@ -275,13 +280,13 @@ def _settle(pieces: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     return sorted(settled, key=lambda item: (-item[1], item[0]))
 
 
-def _trim(text: str, start: int, end: int) -> Token:
+def _trim(text: str, start: int, end: int, confidence: float | None = None) -> Token:
     """The token without the space it begins after; a token of nothing but space stays."""
     piece = text[start:end]
     skipped = len(piece) - len(piece.lstrip())
     if 0 < skipped < len(piece):
         start += skipped
-    return Token(text[start:end], start, end)
+    return Token(text[start:end], start, end, confidence)
 
 
 def _vocabulary(description: dict[str, Any]) -> dict[str, int]:

@@ -20,9 +20,8 @@ def replace_unknown(
     weights = average_maps(trace)
     rows = [row for row, number in enumerate(output.ids) if number == UNKNOWN]
     words = [find_word(trace, weights[row], dictionary or {}) for row in rows]
-    tokens = target.tokens(output.ids, unknown=words)
-    sure = [replace(new, confidence=old.confidence) for new, old in zip(tokens, output.tokens, strict=True)]
-    return replace(output, text=target.decode(output.ids, unknown=words), tokens=tuple(sure))
+    tokens = target.tokens(output.ids, unknown=words, confidences=[token.confidence for token in output.tokens])
+    return replace(output, text=target.decode(output.ids, unknown=words), tokens=tokens)
 
 
 def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:

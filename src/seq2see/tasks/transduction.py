@@ -12,7 +12,6 @@ from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
-from seq2see.core.token import Token
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack
@@ -218,11 +217,9 @@ class Transduction:
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
-        tokens = self.target.tokens(hypothesis.tokens)
-        pairs = zip(tokens, hypothesis.logprobs, strict=True)
-        sure = tuple(Token(token.text, token.start, token.end, exp(logprob)) for token, logprob in pairs)
+        tokens = self.target.tokens(hypothesis.tokens, confidences=[exp(one) for one in hypothesis.logprobs])
         text = self.target.decode(hypothesis.tokens)
-        return Output(text, hypothesis.score, sure, hypothesis.tokens, source, hypothesis.finished)
+        return Output(text, hypothesis.score, tokens, hypothesis.tokens, source, hypothesis.finished)
 
 
 def to_perplexity(nll: float) -> float:
