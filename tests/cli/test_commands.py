@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -145,6 +146,12 @@ def test_help_shows_an_example(command: str) -> None:
     result = seq2see(command, "--help")
     assert result.returncode == 0
     assert f"seq2see {command}" in result.stdout.split("Example", 1)[1]
+
+
+def test_version_names_what_a_report_needs() -> None:
+    result = seq2see("--version")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert re.fullmatch(r"seq2see \d\S+ with torch 2\.\S+ on Python 3\.\S+\n", result.stdout)
 
 
 def test_training_again_says_it_is_complete(run: Path) -> None:

@@ -4,9 +4,13 @@ import io
 import os
 import sys
 from contextlib import suppress
+from importlib.metadata import version
+from platform import python_version
+from typing import Annotated
 
 import typer
 
+from seq2see import __version__
 from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.process import keep_memory
@@ -27,6 +31,23 @@ app.command()(align.align)
 app.command()(serve.serve)
 app.command()(doctor.doctor)
 app.command()(presets.presets)
+
+
+def _tell_version(wanted: bool) -> bool:
+    """What to name when something is reported; torch is asked for its version without importing it."""
+    if wanted:
+        print(f"seq2see {__version__} with torch {version('torch')} on Python {python_version()}")
+        raise typer.Exit
+    return wanted
+
+
+@app.callback()
+def _listen(
+    wanted: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print versions and exit.")
+    ] = False,
+) -> None:
+    """What can be said before any command."""
 
 
 def main() -> None:
