@@ -35,7 +35,7 @@ def test_many_sentences_have_a_transformer_as_it_was_measured() -> None:
     train = read_preset("transformer-tiny")[0]["train"]
     assert many == {
         "preset": "transformer-tiny",
-        "train": {name: train[name] for name in ("updates", "evaluate_every")},
+        "train": {name: train[name] for name in ("updates", "evaluate_every")} | {"schedule": {"warmup": 400}},
     }
     assert most["train"]["updates"] * train["batch_tokens"] > 3 * 600_000 * len(SENTENCE.split())
 
@@ -78,9 +78,19 @@ def test_one_table_of_embeddings_serves_both_sides_of_sentences(preset: str) -> 
 
 def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
     assert "model" not in decide(Pairs(["a"], ["b"]), preset="luong2015").base
-    assert decide(Pairs([SENTENCE], ["kurz"]), preset="transformer-tiny").base == {"preset": "transformer-tiny"}
+    many = Pairs([SENTENCE] * 20_000, [SENTENCE] * 20_000)
+    assert decide(many, preset="transformer-tiny").base == {"preset": "transformer-tiny"}
     larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]["decoder"]
     assert larger == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+
+
+@pytest.mark.parametrize("preset", ["transformer-tiny", "transformer-base", "gnmt2016"])
+def test_a_preset_for_sentences_sees_a_few_of_them_no_more_often_than_is_useful(preset: str) -> None:
+    decision = decide(Pairs([SENTENCE] * 2_000, [SENTENCE] * 2_000), preset=preset)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    assert "about 100 times through the data" in decision.remarks["train"]
+    assert config.train.updates < read_preset(preset)[0]["train"]["updates"]
+    assert preset != "transformer-tiny" or config.train.schedule["warmup"] <= config.train.updates // 10
 
 
 def test_tokens_that_a_setting_speaks_of_are_those_of_the_preset() -> None:

@@ -18,7 +18,8 @@ PHOTOGRAPH = 96  # pixels a side
 
 SHORT = 64  # characters; fields such as dates, names and codes are below, sentences above
 MANY = 20_000  # pairs of sentences: from 4,000 an RNN learned more, from 29,000 a Transformer
-LEAST_EPOCHS = 3  # times through the data, however large it is
+LEAST_EPOCHS, MOST_EPOCHS = 3, 100  # times through the data, however large or small it is,
+LEAST_TOKENS = 1_500_000  # but never fewer tokens than this
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
 def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, asked: bool) -> Decision:
     """Choose for these texts what a preset leaves open.
 
-    A preset for words keeps all it says; one for sentences when it was asked for and meets sentences, and one for short
-    fields its size when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the
-    rest follows from the texts.
+    A preset for words keeps all it says; one for sentences nearly all when it meets sentences, and one for short fields
+    its size when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest
+    follows from the texts.
     """
     written, _ = read_preset(preset)
     pairs, sentences = len(source), _are_sentences(source, target)
@@ -102,8 +103,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     if all(_name(spec) == "words" for spec in written["tokens"].values()):
         return Decision(base, {"preset": f"all as in preset {preset}, which is made for words"})
     if sentences and _is_for_sentences(written):
-        kept = f"all as in preset {preset}, which is made for sentences"
-        return Decision(base, {"preset": kept}) if asked else _decide_sentences(source, target, written)
+        return _decide_sentences(source, target, preset, written, asked=asked)
     tokens, remarks["tokens"] = _decide_tokens(sentences, pairs)
     joint = sentences or "joint" in written["tokens"]
     base["tokens"] = {"joint": tokens} if joint else {"source": tokens, "target": tokens}
@@ -126,17 +126,27 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     return Decision(base, remarks)
 
 
-def _decide_sentences(source: Sequence[str], target: Sequence[str], written: Mapping[str, Any]) -> Decision:
-    """The preset for many sentences, which is trained longer on very many."""
+def _decide_sentences(
+    source: Sequence[str], target: Sequence[str], preset: str, written: Mapping[str, Any], *, asked: bool
+) -> Decision:
+    """A preset for sentences: all it says but how long to train on little data, and on much if nobody asked for it."""
     train, size = written["train"], written["tokens"]["joint"]["size"]
     batch, tokens = train["batch_tokens"], _count_tokens(source, target, sentences=True)
-    updates = max(train["updates"], int(LEAST_EPOCHS * tokens / batch))
-    looks, epochs = updates * train["evaluate_every"] // train["updates"], updates * batch / tokens
+    enough = max(MOST_EPOCHS * tokens, LEAST_TOKENS) / batch
+    updates = int(min(train["updates"], enough) if asked else max(train["updates"], LEAST_EPOCHS * tokens / batch))
+    if asked and updates == train["updates"]:
+        return Decision({"preset": preset}, {"preset": f"all as in preset {preset}, which is made for sentences"})
+    looks, epochs = max(updates * train["evaluate_every"] // train["updates"], 10), updates * batch / tokens
+    length: dict[str, Any] = {"updates": updates, "evaluate_every": looks}
+    schedule = train.get("schedule")
+    if _name(schedule) == "cosine":  # others would take larger steps after a shorter warmup
+        length["schedule"] = {"warmup": min(schedule["warmup"], updates // 10)}
+    why = "which was asked for" if asked else f"because {len(source):,} pairs of sentences are enough for it"
     return Decision(
-        {"preset": SENTENCES, "train": {"updates": updates, "evaluate_every": looks}},
+        {"preset": preset, "train": length},
         {
             "tokens": f"up to {size:,} subwords for both sides, because the texts are sentences",
-            "model": f"preset {SENTENCES}, because {len(source):,} pairs of sentences are enough for it",
+            "model": f"preset {preset}, {why}",
             "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
         },
     )
@@ -182,7 +192,7 @@ def _decide_tokens(sentences: bool, pairs: int) -> tuple[dict[str, Any], str]:
 def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: bool, batch: int) -> tuple[int, float]:
     """Enough updates to see small data often and large data at least a few times."""
     tokens = _count_tokens(source, target, sentences=sentences)
-    seen = min(max(20 * tokens, 1_500_000), max(9_000_000, LEAST_EPOCHS * tokens))
+    seen = min(max(20 * tokens, LEAST_TOKENS), max(9_000_000, LEAST_EPOCHS * tokens))
     return int(seen / batch), seen / tokens
 
 
