@@ -93,13 +93,15 @@ def test_outputs_vote_for_what_they_share() -> None:
         whole = (*tokens, END) if finished else tokens
         return Hypothesis(whole, (-1.0,), score=math.log(probability), finished=finished)
 
-    alone, near, nearer = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False)
-    scores = [each.score for each in vote([alone, near, nearer], power=1.0)]
-    # one token: 5 6 agrees with itself; 7 8 9 and 7 8 share two of three and of two (F-measure 4/5);
-    # two tokens: one of two and of one (2/3); three: only 7 8 9 has some; four: none has any, and all agree
-    assert scores[0] == pytest.approx((2 * 0.5 + (0.5 + 0.25) + 1) / 4)
-    assert scores[1] == pytest.approx((0.25 * (1 + 4 / 5) + 0.25 * (1 + 2 / 3) + 0.25 * 1 + 1) / 4)
-    assert scores[2] == pytest.approx((0.25 * (1 + 4 / 5) + 0.25 * (1 + 2 / 3) + (0.25 + 0.5) + 1) / 4)
+    alone, near, nearer, short = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False), say(0.2, 7)
+    scores = [each.score for each in vote([alone, near, nearer, short], power=1.0)]
+    # one token: 5 6 agrees with itself; 7 8 9 and 7 8 share two of three and of two (F-measure 4/5), 7 8 9 and 7 one of
+    # three and of one (1/2), 7 8 and 7 one of two and of one (2/3); two tokens: 7 8 9 and 7 8 share one of two and of
+    # one (2/3); 7 has none, and agrees with itself alone
+    assert scores[0] == pytest.approx(0.4)
+    assert scores[1] == pytest.approx((0.2 * (1 + 4 / 5 + 1 / 2) + 0.2 * (1 + 2 / 3)) / 2)
+    assert scores[2] == pytest.approx((0.2 * (1 + 4 / 5 + 2 / 3) + 0.2 * (1 + 2 / 3)) / 2)
+    assert scores[3] == pytest.approx((0.2 * (1 + 1 / 2 + 2 / 3) + 0.2) / 2)
     assert vote([alone], power=1.0)[0].score == pytest.approx(1)
     sharp = [each.score for each in vote([alone, near, nearer], power=50.0)]
     assert sharp[0] == pytest.approx(1)  # all weight on the likeliest

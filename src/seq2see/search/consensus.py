@@ -10,7 +10,7 @@ from torch import Tensor
 
 from seq2see.search.hypothesis import Hypothesis
 
-LONGEST = 4  # tokens in a row that are compared
+LONGEST = 2  # tokens in a row that are compared
 
 
 def vote(found: Sequence[Hypothesis], *, power: float) -> list[Hypothesis]:
