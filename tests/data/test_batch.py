@@ -94,10 +94,10 @@ def test_few_batches_are_as_many_for_each_worker_and_alike() -> None:
     assert np.concatenate(shared).tolist() == np.concatenate(alone).tolist()
     many = np.array([10] * 165)  # seventeen batches even out by themselves
     assert len(group_by_length(many, budget=100, workers=2)) == 17
-    uneven = np.array(
-        [90, *[1] * 100]
-    )  # cut in the middle of the work, one would be too large: the first is padded to 90
-    assert [len(rows) for rows in group_by_length(uneven, budget=100, workers=4)] == [1, 100]
+    empty = np.array([90, *[1] * 100])  # cut by work alone, one would have nothing, and that is no batch
+    assert [len(rows) for rows in group_by_length(empty, budget=100, workers=4)] == [1, 100]
+    padded = np.array([*[10] * 3, *[1] * 100])  # or 14 rows padded to 10, which is more than the budget
+    assert [len(rows) for rows in group_by_length(padded, budget=30, workers=2)] == [3, 30, 30, 30, 10]
 
 
 def make_store(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Store:

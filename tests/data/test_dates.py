@@ -18,7 +18,7 @@ from seq2see.data.dates import DateSplits, fold_word, list_month_words, make_dat
 from seq2see.data.locales import LOCALES
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-TIME = re.compile(r"(?<!\d)\d\d?[:h]\d\d(:\d\d)?(\.000)?(\+\d\d:\d\d)?")
+TIME = re.compile(r"(?<!\d)\d\d?[:h]\d\d(:\d\d)?(\.000)?( ?[+-]\d\d:?\d\d)?")
 FEBRUARY = """
 february februar février febrero febbraio fevereiro februari helmikuuta lutego února februára februarie február
 февруари φεβρουαρίου şubat февраля лютого febrer फ़रवरी فبراير בפברואר
@@ -112,7 +112,7 @@ import hashlib, sys
 from babel import Locale
 for name in ("he", "zh", "hi"):  # their inherited stand-alone names end up in other locales
     [list(Locale.parse(name).months["stand-alone"][width].values()) for width in ("wide", "abbreviated")]
-from seq2see.data import dates, locales
+from seq2see.data import dates
 from seq2see.data.dates import make_dates
 assert "torch" not in sys.modules
 print(hashlib.sha256(repr(make_dates(train=2000, valid=50, test=50, seed=9)).encode()).hexdigest())
@@ -139,14 +139,11 @@ def test_some_long_month_words_have_a_mistake_and_none_becomes_another_month() -
     assert any("Spetember" in written for written in september)
     assert any("Septtember" in written for written in september)
     assert any("Septmber" in written for written in september)
-    random, months = Random(1), list_month_words()
+    months = list_month_words()
     for word, month in months.items():
-        for _ in range(40 if len(word) > 5 else 0):
-            mistyped = fold_word(dates._mistype(word, random))
-            assert months.get(mistyped, month) == month or "červ" in unicodedata.normalize("NFC", word), (
-                word,
-                mistyped,
-            )
+        for seed in range(100 if len(word) > 5 else 0):
+            mistyped = dates._mistype(word, Random(seed))
+            assert months.get(fold_word(mistyped), month) == month, (word, mistyped)
 
 
 def test_the_year_is_the_calendars_on_the_days_around_new_year() -> None:

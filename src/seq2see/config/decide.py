@@ -139,7 +139,9 @@ def _decide_sentences(
     looks, epochs = max(updates * train["evaluate_every"] // train["updates"], 10), updates * batch / tokens
     length: dict[str, Any] = {"updates": updates, "evaluate_every": looks}
     schedule = train.get("schedule")
-    if _name(schedule) == "cosine":  # others would take larger steps after a shorter warmup
+    if (
+        updates < train["updates"] and _name(schedule) == "cosine"
+    ):  # others would take larger steps after a shorter warmup
         length["schedule"] = {"warmup": min(schedule["warmup"], updates // 10)}
     why = "which was asked for" if asked else f"because {len(source):,} pairs of sentences are enough for it"
     return Decision(
