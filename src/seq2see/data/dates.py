@@ -198,7 +198,8 @@ def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[st
     short_year = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
     numbers = {"d": f"{d}", "dd": f"{d:02}", "M": f"{m}", "MM": f"{m:02}", "y": f"{y:04}", "yy": short_year}
     ordinals = {"th": _write_ordinal(d, writer.language), "nth": locales.SPELLED[d - 1], "R": locales.ROMAN[m - 1]}
-    return names | numbers | ordinals | {"time": _write_clock(random, exact=True)}
+    times = {"time": _write_clock(random, exact=True), "zone": random.choice(locales.ZONES)}
+    return names | numbers | ordinals | times
 
 
 def _write_ordinal(day: int, language: str) -> str:
@@ -276,8 +277,7 @@ def _roughen(text: str, writer: _Writer, random: Random) -> str:
         german = writer.language == "de" and random.random() < 0.5
         text = text.translate(_UMLAUTS) if german else _drop_accents(text)
     text = _recase(text, writer.language, random)
-    # June and July differ by little in Czech: a mistake might turn one into the other
-    text = _mistype(text, random) if writer.language != "cs" and random.random() < _MISTYPED else text
+    text = _mistype(text, random) if random.random() < _MISTYPED else text
     digits, chance = locales.DIGITS.get(writer.locale, ("", 0.0))
     return text.translate(str.maketrans("0123456789", digits)) if random.random() < chance else text
 

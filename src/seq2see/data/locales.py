@@ -12,13 +12,14 @@ LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
 WEIGHTS = [int(share) for share in re.findall(r":(\d+)", _SHARES)]
 
 # A template names its fields as CLDR does; {th} is the day as an ordinal, {nth} spelled out, {LLL} a month short and
-# undotted, {R} a month as a Roman number, {time} any time of day.
+# undotted, {R} a month as a Roman number, {time} any time of day, {zone} that of a clock.
 _INFORMAL = """
 en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th} {MMMM} {y} | {MMMM} {th} {y} |
 {MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
 {EEEE}, {MMMM} {th}, {y} | {MMMM} {d} {y} | {MMMM} {d}, {y} | {d} {MMMM} {y} | {d} {MMMM}, {y} | {y} {MMMM} {d} |
 {E} {d} {MMM} {y} | {E} {MMM} {d} {y} | {E}, {d} {MMM} {y} | on {MMMM} {d}, {y} | {MMM} {d} {y} | {d} {MMM} {y} |
-{E} {MMM} {d} {time} {y} | {dd}/{LLL}/{y}:{time} | the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
+{E} {MMM} {d} {time} {y} | {E} {MMM} {d} {time} {zone} {y} | {E}, {dd} {MMM} {y} {time} {zone} |
+{dd}/{LLL}/{y}:{time} {zone} | the {nth} of {MMMM} {y} | {nth} of {MMMM}, {y} | {MMMM} {nth}, {y};
 de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den {d}. {MMMM} {y} | {d}. {LLL} {y} |
 {E} {d}. {MMM} {y} | {d}.{MMMM} {y}; nl: op {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y} | {d} {LLL} {y};
 fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
@@ -64,3 +65,4 @@ SPELLED += [*(f"twenty-{word}" for word in SPELLED[:9]), "thirtieth", "thirty-fi
 FIRSTS = {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}
 # between a date and a time of day
 AT = {"en": " at ", "de": " um ", "fr": " à ", "es": " a las ", "it": " alle ", "nl": " om "}
+ZONES = ("+0000", "+0200", "-0500", "GMT", "UTC")
