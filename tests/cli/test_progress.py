@@ -41,6 +41,18 @@ def test_a_preparation_tells_what_is_left_where_there_is_no_bar(
     ]
 
 
+def test_the_pictures_of_a_second_file_have_a_pace_of_their_own(
+    paper: Console, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([0.0, 0.0, 50.0, 60.0, 160.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with showing_preparation(paper) as tell:
+        for done, total in ((0, 1000), (1000, 1000), (0, 100), (50, 100)):
+            tell(done, total)
+    # half of the second file in a hundred seconds, whatever the first one took
+    assert read(paper) == ["looking at pictures: 50 of 100, ETA 0:01:40"]
+
+
 def test_a_look_shows_the_scores_that_say_something(paper: Console) -> None:
     texts = {"valid_loss": 1.5, "exact_match": 0.0, "bleu": 31.25, "chrf": 50.0}
     dates = {"valid_loss": 0.5, "exact_match": 99.5, "bleu": 0.0, "chrf": 90.0}

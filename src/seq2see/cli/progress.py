@@ -55,17 +55,19 @@ def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]
     )
     with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
         task = bar.add_task("pictures", visible=False)
-        began: tuple[float, int] | None = None  # when, and how many were ready by then
+        began, ready = (0.0, 0), -1  # when, and how many were ready by then and are now
         told = time.monotonic()
 
         def tell(done: int, total: int) -> None:
-            nonlocal began, told
+            nonlocal began, ready, told
             bar.update(task, completed=done, total=total, visible=True)
             now = time.monotonic()
-            began = began or (now, done)
-            if not console.is_terminal and now - told >= QUIET:
+            if not 0 <= ready <= done:  # the first pictures, or those of the next file
+                began = (now, done)
+            ready = done
+            if not console.is_terminal and now - told >= QUIET and done > began[1]:
                 told = now
-                left = (now - began[0]) / (done - began[1]) * (total - done) if done > began[1] else 0.0
+                left = (now - began[0]) / (done - began[1]) * (total - done)
                 console.print(f"looking at pictures: {done:,} of {total:,}, ETA {write_time(left)}")
 
         yield tell
