@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from seq2see.data.batch import collate, group_by_length, measure_padding, plan_batches
+from seq2see.data.batch import collate, group_by_length, measure_padding, plan_batches, turn
 from seq2see.data.pairs import Pairs
 from seq2see.data.sequences import pack, pad
 from seq2see.data.store import Store
@@ -113,6 +113,13 @@ def test_inputs_are_the_targets_one_step_late() -> None:
     assert batch.inputs.tolist() == [[START, 10, PAD], [START, 8, 9]]
     assert batch.target_mask.tolist() == [[True, True, False], [True] * 3]
     assert batch.source.dtype == torch.int64
+
+
+def test_a_batch_that_is_turned_round_is_that_of_the_pairs_turned_round() -> None:
+    source, target = [[4, END], [5, 6, 7, END]], [[8, 9, END], [10, END]]
+    forth, back = (collate(make_store(*sides), np.array([1, 0])) for sides in ((source, target), (target, source)))
+    for name in ("source", "source_mask", "inputs", "targets", "target_mask"):
+        assert torch.equal(getattr(turn(forth), name), getattr(back, name)), name
 
 
 def test_rows_are_padded_at_the_end() -> None:

@@ -173,6 +173,10 @@ class Train(Section):
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
     )
+    both_ways: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.0,
+        description="share of the updates, the first ones, of which every other one learns from target to source",
+    )
     reward: Reward | None = Field(default=None, description="learn from what outputs of the model's own earn, too")
     attention_penalty: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
@@ -200,6 +204,8 @@ class Train(Section):
     def _averages_once(self) -> "Train":
         if self.average and self.ema:
             raise ValueError("must have average or ema, not both: each says which weights are used in the end")
+        if self.both_ways and self.reward:
+            raise ValueError("must have both_ways or reward, not both: outputs are rewarded in one direction only")
         return self
 
 
@@ -235,6 +241,8 @@ class Config(Section):
         for name in idle:
             if getattr(self.train, name) != Train.model_fields[name].default:
                 raise ValueError(f"cannot have train.{name}{why}")
+        if self.train.both_ways and self.tokens.joint is None:
+            raise ValueError("must have tokens.joint, because train.both_ways needs one vocabulary for both sides")
         return self
 
     @property

@@ -54,9 +54,14 @@ def collate(store: Store, rows: Rows, *, referring: bool = False) -> Batch:
     """One batch, padded; `referring` brings all targets that the sources have in the store."""
     source, source_mask = store.source.gather(rows.tolist())
     targets, target_mask = pad([store.target[row] for row in rows.tolist()])
-    inputs = torch.cat([torch.full((len(rows), 1), START), targets[:, :-1]], dim=1)
     references = [store.references(row) for row in rows.tolist()] if referring else ()
-    return Batch(source, source_mask, inputs.masked_fill(~target_mask, PAD), targets, target_mask, references)
+    return Batch(source, source_mask, _delay(targets, target_mask), targets, target_mask, references)
+
+
+def turn(batch: Batch) -> Batch:
+    """The same pairs of texts the other way round; both sides must have one vocabulary."""
+    inputs = _delay(batch.source, batch.source_mask)
+    return Batch(batch.targets, batch.target_mask, inputs, batch.source, batch.source_mask)
 
 
 def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Rows]:
@@ -73,6 +78,12 @@ def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Row
     even = np.split(order, np.searchsorted(work, work[-1] * np.arange(1, count) / count))
     fits = all(len(batch) and len(batch) * lengths[batch].max() <= budget for batch in even)
     return even if fits else batches
+
+
+def _delay(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
+    """Targets one step late, with the start mark first."""
+    inputs = torch.cat([torch.full((len(targets), 1), START), targets[:, :-1]], dim=1)
+    return inputs.masked_fill(~mask, PAD)
 
 
 def _plan(rows: Rows, source: Rows, target: Rows, ratio: float, budget: int) -> list[Rows]:

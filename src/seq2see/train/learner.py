@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, optim
 
 from seq2see.config.schema import Config
-from seq2see.data.batch import Batch
+from seq2see.data.batch import Batch, turn
 from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import dump_optimizer, restore_optimizer
 from seq2see.train.ema import keep_average
@@ -70,13 +70,19 @@ class Learner:
             if batch is None:
                 learned(0)
                 continue
+            given = turn(batch) if self.turns(update) else batch
             loss = self.task.loss(
-                self.model, batch, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded
+                self.model, given, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded
             )
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
             learned(loss.tokens)
         return Sums(total, tokens)
+
+    def turns(self, update: int) -> bool:
+        """Whether an update learns from target to source (Ding, Wu & Tao 2021: both directions first)."""
+        train = self.config.train
+        return update % 2 == 0 and update <= train.both_ways * train.updates
 
     def rewards(self, update: int) -> bool:
         """Whether outputs are rewarded at an update."""
