@@ -21,15 +21,16 @@ from seq2see.inspect.reliability import draw_reliability
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.report import Example, Report, Score, render_report
 from seq2see.metrics.caption import cut_caption, rouge_l
-from seq2see.metrics.labels import tabulate_reliability
+from seq2see.metrics.labels import count_confusion, tabulate_reliability
 from seq2see.metrics.pointing import Look, find_mentions, point, score_pointing
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match, word_error_rate
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, word_error_rate
 from seq2see.run import Prediction, Run
 from seq2see.tasks.calibration import undo_temperature
 from seq2see.tasks.transduction import Transduction
 
 SHOWN = 6  # examples of a report
 WORST = 12  # mistakes of a report
+CONFUSED = 5  # pairs of labels that a report names
 MEASURED = 500  # outputs whose attention a report measures
 
 
@@ -44,9 +45,10 @@ class Review:
     more: Sequence[Sequence[str]] = ()  # further references of each, if any has several
 
     def example(self, row: int) -> Example:
-        """One of them, with what the model looked at."""
+        """One of them, with what the model looked at; what is right needs no other way to write it beside it."""
         one, others = self.predictions[row], self.more[row] if self.more else ()
-        return Example(one.source, one.text, self.references[row], one.score, show_attention(one), others)
+        reference = self.references[row] if others or not self.is_right(row) else one.text
+        return Example(one.source, one.text, reference, one.score, show_attention(one), others)
 
     @property
     def mistakes(self) -> list[int]:
@@ -61,7 +63,8 @@ class Review:
 
     def is_right(self, row: int) -> bool:
         """Whether an output is one of its references."""
-        return any(is_match(self.predictions[row].text, known) for known in self._list_known(row))
+        one = self.predictions[row]
+        return any(one.run.task.agrees(one.text, known) for known in self._list_known(row))
 
     def _list_known(self, row: int) -> list[str]:
         return [self.references[row], *(self.more[row] if self.more else ())]
@@ -182,7 +185,7 @@ def write_reliability(run: Run, result: Review) -> Path | None:
     known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
     if not known or run.task.target.many:
         return None
-    right = [prediction.text == reference.strip() for prediction, reference in known]
+    right = [run.task.agrees(prediction.text, reference) for prediction, reference in known]
     ways = {"as predicted": [p.score for p, _ in known]}
     if run.task.temperature != 1.0:
         ways["before calibration"] = [undo_temperature(p.probabilities or {}, run.task.temperature) for p, _ in known]
@@ -198,9 +201,17 @@ def _facts(run: Run, result: Review) -> dict[str, str]:
         "Parameters": f"{count_parameters(run):,}",
         "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
         "Scored on": f"{len(result.references):,} pairs ({result.name})",
+        **({"Mixed up": _say_confusion(result)} if run.config.chooses_labels else {}),
         **({"Attention": _say_measures(measures)} if measures is not None else {}),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
     }
+
+
+def _say_confusion(result: Review) -> str:
+    """Which labels are taken for which others most often."""
+    chosen = [prediction.text for prediction in result.predictions]
+    worst = count_confusion(chosen, [reference.strip() for reference in result.references]).worst(CONFUSED)
+    return ", ".join(f"{right!r} taken for {other!r} {count} times" for right, other, count in worst) or "nothing"
 
 
 def _say_measures(measures: Measures) -> str:

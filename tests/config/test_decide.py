@@ -124,3 +124,11 @@ def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
 
 def test_a_preset_for_words_keeps_all_it_says() -> None:
     assert decide(Pairs(["a b c"], ["c b a"]), preset="ntm2014").base == {"preset": "ntm2014"}
+
+
+def test_scripts_without_spaces_are_learned_from_as_often_as_others() -> None:
+    chinese = [f"第{n}家的菜很好吃。" * 10 for n in range(4000)]
+    english = [f"{n} the food was good . " * 10 for n in range(4000)]
+    for preset in ("han2016", "bigru-attention"):
+        found = [decide(Pairs(texts, ["a", "b"] * 2000), preset=preset).base["train"] for texts in (chinese, english)]
+        assert found[0]["updates"] > found[1]["updates"] > 300  # they have more letters than these have words

@@ -142,3 +142,20 @@ def test_a_label_without_another_is_named(tmp_path: Path) -> None:
     file.write_text("text,label\n" + "".join(f"a text {n},pos\n" for n in range(30)))
     messages = [str(finding) for finding in examine({"train": Origin(file)}).findings]
     assert any("all 30 sources have the label 'pos', and there must be another to choose" in each for each in messages)
+
+
+def test_several_labels_are_known_one_by_one(tmp_path: Path) -> None:
+    labels = ["x", "y", "z", "x|y", "y|z", "x|z"]
+    train = "text\tlabels\n" + "".join(f"text {n}\t{labels[n % 6]}\n" for n in range(24))
+    held_out = "text\tlabels\n" + "".join(f"other {n}\t{label}\n" for n, label in enumerate([" y|x", "z |y", "x"] * 8))
+    findings = diagnose(tmp_path, train=train, test=held_out).findings
+    assert not any("does not have" in finding.message for finding in findings)
+    strange = held_out + "odd\tw|x\n"
+    found = find(diagnose(tmp_path, train=train, test=strange), "labels (1) that the training data does not have")
+    assert (found.line, "'w'" in found.message) == (26, True)
+
+
+def test_letters_of_a_script_without_spaces_are_no_new_words(tmp_path: Path) -> None:
+    train = "".join(f"{a}{b}狗在跑\t{b}{a} two\n" for a in "一二三四五六七八九十" for b in "一二三四五六七八九十")
+    findings = diagnose(tmp_path, train=train, test="一一狗在跑跑\t一一 two\n").findings
+    assert not any("never occur" in finding.message for finding in findings)

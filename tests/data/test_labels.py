@@ -20,7 +20,7 @@ def test_several_labels_a_source() -> None:
     assert (labels.names, labels.counts, labels.sources) == (("a", "b", "c"), (1, 3, 1), 3)
     assert labels.ids(["c|b|c", "a"]) == [[2, 1], [0]]
     assert labels.join([1, 0]) == "b|a"
-    assert labels.balance == [2, 0, 2]
+    assert labels.balance == [2, 1 / 3, 2]  # a label of all sources still counts
 
 
 def test_labels_come_back_from_their_file() -> None:

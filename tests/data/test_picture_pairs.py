@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -264,3 +265,13 @@ def test_hidden_files_are_no_pictures_and_strays_are_named(tmp_path: Path) -> No
     assert rows(pairs) == [(str(kept), "cat")]
     assert guess_labels(pairs)
     assert find(findings, "in none of them: 'stray.JPG'").level == "warning"
+
+
+def test_names_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    for name in (b"caf\xe9", b"dog"):
+        folder = Path(os.fsdecode(bytes(tmp_path) + b"/" + name))
+        folder.mkdir()
+        Image.new("RGB", (8, 8)).save(folder / "a.png")
+    with pytest.raises(DataError, match=r"must be UTF-8; got b'.*caf\\xe9.*'; rename it") as caught:
+        read_pairs(Origin(tmp_path))
+    assert str(caught.value).isprintable()

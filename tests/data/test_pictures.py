@@ -137,6 +137,15 @@ def test_the_doctor_finds_pictures_that_were_cut_off(tmp_path: Path) -> None:
     assert "damaged" in broken[str(tmp_path / "cut.jpg")]
 
 
+@pytest.mark.parametrize("kind", ["bmp", "gif", "tif", "ppm", "png", "webp"])
+def test_the_doctor_finds_what_was_cut_off_in_every_format(tmp_path: Path, kind: str) -> None:
+    noise = Image.fromarray(np.random.default_rng(1).integers(0, 256, (40, 40, 3), dtype=np.uint8))
+    whole = Path(save(noise, tmp_path / f"whole.{kind}"))
+    cut = tmp_path / f"cut.{kind}"
+    cut.write_bytes(whole.read_bytes()[: int(0.6 * whole.stat().st_size)])
+    assert list(find_unreadable([str(whole), str(cut)])) == [str(cut)]
+
+
 def test_bytes_are_read_like_files() -> None:
     buffer = io.BytesIO()
     halves().save(buffer, "PNG")

@@ -266,6 +266,7 @@ def test_lines_for_prediction_are_counted_as_people_count(tmp_path: Path) -> Non
     assert split_lines("\ufeffa\r\n\nb\u2028c\0\n") == ["a", "", "b\u2028c "]
     assert split_lines("") == []
     assert split_lines("a") == split_lines("a\n") == ["a"]
+    assert split_lines("a\rb c\r") == ["a", "b c"]  # as training reads them
     assert decode(read_bytes(put(tmp_path / "empty.txt", "")), "empty.txt") == ""
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Pairs
+from seq2see.data.pictures import Pictures
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store, cache_folder, prepare
 from seq2see.data.tokenise import END, Characters, Tokenizer
@@ -70,6 +71,11 @@ def test_long_pairs_are_left_out_and_counted(tmp_path: Path, tokenizer: Tokenize
     assert store.left_out == 1
     with pytest.raises(DataError, match=r"all 3 pairs are longer than 1 tokens; raise data.max_tokens"):
         make(PAIRS, tokenizer, tmp_path, max_tokens=1)
+
+
+def test_of_captions_some_must_be_short_enough(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    with pytest.raises(DataError, match=r"all 3 pairs are longer than 1 tokens; raise data.max_tokens"):
+        prepare(PAIRS, Pictures(), tokenizer, max_tokens=1, cache=tmp_path)
 
 
 NAMES = ["source.ids.npy", "source.bounds.npy", "target.ids.npy", "target.bounds.npy", "info.json"]

@@ -213,6 +213,7 @@ def test_words_of_scripts_without_spaces_are_letters(text: str, words: list[str]
         ('"Hello" (he said)...', "hello he said"),
         ("the man's black-and-white T-shirt!", "the man's black-and-white t-shirt"),
         ("一只狗在跑。", "一只狗在跑"),
+        ("狗在跑，猫（白）在睡。", "狗在跑猫白在睡"),
         ("कुत्ता दौड़ता है ।", "कुत्ता दौड़ता है"),
         ("...", ""),
     ],

@@ -44,6 +44,9 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, content: str, sentenc
         read_vectors(tmp_path / "v", PIECES)
     with pytest.raises(DataError, match="cannot be read"):
         read_vectors(tmp_path / "none", PIECES)
+    (tmp_path / "cut").write_bytes(gzip.compress(b"the 1 2\n" * 1000)[:-20])
+    with pytest.raises(DataError, match="the file is damaged"):
+        read_vectors(tmp_path / "cut", PIECES)
 
 
 def test_words_in_the_same_company_get_near_vectors() -> None:

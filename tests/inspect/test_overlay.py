@@ -10,6 +10,7 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.inspect.colour import DIM, VEIL
+from seq2see.inspect.font import choose_font
 from seq2see.inspect.overlay import lay_over, list_frames
 from seq2see.inspect.page import render_page
 from seq2see.inspect.picture import save_picture
@@ -44,6 +45,13 @@ def test_frames_are_titled_with_word_and_confidence() -> None:
 def test_an_animation_has_a_frame_for_each_word(tmp_path: Path) -> None:
     with Image.open(save_picture(make_trace(), tmp_path / "a.gif")) as animation:
         assert animation.n_frames == 2
+
+
+def test_what_no_font_can_draw_is_spelled_in_animations() -> None:
+    file, shown = choose_font("red 90%\nhead 1", base="DejaVu Sans")
+    assert (Path(file).name, shown) == ("DejaVuSans.ttf", "red 90%\nhead 1")
+    nobody = "\U000f1234"  # for private use
+    assert choose_font(f"{nobody} 90%", base="DejaVu Sans") == (file, "U+F1234 90%")
 
 
 def test_a_drawing_begins_with_the_picture(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from unittest.mock import Mock
 
 import numpy as np
 
+from seq2see.data.labels import Labels
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.report import Example, Report, Score, compare_texts, pack_example, render_report
 from seq2see.review import Review
 from seq2see.run import Prediction, Run
+from seq2see.tasks.classification import Classification
 
 ATTACK = "</script><img src=x onerror=alert(1)>"
 
@@ -46,7 +48,7 @@ def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
 
 def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_come_first() -> None:
     outputs = ["a dog runs", "a cat", "a dog"]
-    run = Mock(Run, config=Mock(reads_pictures=True))
+    run = Mock(Run, config=Mock(reads_pictures=True), task=Mock(agrees=str.__eq__))
     predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=run) for text in outputs]
     several = Review("dev", ["a dog runs", "two men", "a dog"], predictions, [], [["one dog"], ["two women"], []])
     assert several.mistakes[0] == 1
@@ -58,6 +60,16 @@ def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_co
     single = replace(several, more=())
     assert single.mistakes == [1]
     assert pack_example(single.example(1))["edits"] is not None
+
+
+def test_labels_are_right_however_they_are_written() -> None:
+    target = Labels(separator="|").learn(["a|b", "b", "c"])
+    run = Mock(Run, config=Mock(reads_pictures=False), task=Classification(Mock(), target))
+    outputs, references = ["b|a", "b", "c"], ["a | b", " b", "a|c"]
+    predictions = [Prediction(text, 0.5, (), (), text, run=run) for text in outputs]
+    result = Review("dev", references, predictions, [])
+    assert result.mistakes == [2]
+    assert [pack_example(result.example(row))["edits"] is None for row in range(3)] == [True, True, False]
 
 
 def test_missing_things_are_said() -> None:

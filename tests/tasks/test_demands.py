@@ -13,15 +13,19 @@ import torch
 from seq2see.config.load import load_config
 from seq2see.core.errors import ConfigError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.registry import names
+from seq2see.core.token import Token
 from seq2see.data.labels import Labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.tokenise import END, START, UNKNOWN, Words
+from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.explain import explain
+from seq2see.inspect.unknown import find_word, replace_unknown
 from seq2see.run import Run, spread_prefix
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
 from seq2see.search.rules import Rules
 from seq2see.search.sample import Sample
+from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
 from seq2see.train.folder import RunFolder
 
@@ -321,6 +325,27 @@ def test_unknown_words_keep_the_spaces_of_the_source() -> None:
     words = [" zebra", " (", "x"]
     assert target.decode(ids, unknown=words) == "zebra cab (x"
     assert [token.text for token in target.tokens(ids, unknown=words)] == ["zebra", "cab", "(", "x", "</s>"]
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end", "word"),
+    [
+        ("我爱北京天安门", 2, 4, "北京"),
+        ("the zebra's", 5, 7, " zebra"),
+        ("ฉันรักไทย", 6, 9, "ไทย"),
+        ("ราคา abc", 6, 7, " abc"),
+    ],
+)
+def test_the_word_around_a_token_ends_where_words_do(text: str, start: int, end: int, word: str) -> None:
+    tokens = (Token(text[start:end], start, end), Token("</s>", len(text), len(text)))
+    trace = AttentionTrace(text, "", tokens, (), ())
+    assert find_word(trace, np.array([0.4, 0.6], dtype=np.float32), {}) == word
+
+
+def test_a_picture_has_no_words_for_unknown_ones() -> None:
+    trace = AttentionTrace("a.png", "", (Token("row 1, column 1", 0, 0),), (), (), (1, 1))
+    with pytest.raises(SearchError, match="leave out replace_unknown: a picture has no words"):
+        replace_unknown(Output("", 0.0, (), (UNKNOWN,), "a.png"), trace, make_run().task.target)
 
 
 def test_unknown_words_need_attention() -> None:

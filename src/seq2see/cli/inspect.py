@@ -56,7 +56,7 @@ def inspect(
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
     import seq2see
     from seq2see.core.registry import shorten
-    from seq2see.data.lines import decode, read_bytes
+    from seq2see.data.lines import decode, read_bytes, split_lines
     from seq2see.inspect.document import DocumentTrace
     from seq2see.inspect.picture import save_trace
     from seq2see.inspect.terminal import render_terminal, summarise_falls
@@ -65,7 +65,9 @@ def inspect(
     refuse_picture(loaded, Path(source))
     if out is not None and out.suffix == ".gif" and not loaded.config.reads_pictures:
         raise Seq2SeeError(f"a .gif shows a picture word by word, and this run reads texts; got {out}; choose another.")
-    text = decode(read_bytes(Path(source[1:])), source[1:]) if source.startswith("@") else source
+    text = source
+    if source.startswith("@"):
+        text = "\n".join(split_lines(decode(read_bytes(Path(source[1:])), source[1:])))
     warn_of_length(loaded, [text])
     warn_of_labels(loaded, beam=beam)
     if cells and not loaded.config.reads_pictures:

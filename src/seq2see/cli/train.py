@@ -65,4 +65,6 @@ def name_folder(main: Path) -> Path:
     from seq2see.train.folder import RunFolder
 
     own = RunFolder(main.parent)
-    return own.path if main == own.config_file and own.has_task else Path("runs") / main.name.partition(".")[0]
+    if main == own.config_file and own.has_task:
+        return own.path
+    return Path("runs") / main.resolve().name.partition(".")[0]

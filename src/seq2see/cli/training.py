@@ -36,6 +36,7 @@ from seq2see.train.loop import Finished
 from seq2see.train.pretrained import inherit_tokens, read_pretrained
 from seq2see.workers import choose_workers, hire
 
+FAINT = 1e-4  # a learning rate that nobody means who begins with a schedule such as noam
 console = Console(stderr=True, highlight=False, markup=False)
 
 
@@ -146,10 +147,16 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
     for sentence in job.taken:
         console.print(f"init: {sentence}")
     reached = max(fit.schedule.factor(update) for update in range(1, config.train.updates + 1))
-    if reached < 0.5:
+    if reached < 0.5 * fit.schedule.peak:
         console.print(
-            f"warning: the schedule never reaches more than {reached:.1%} of train.learning_rate in "
-            f"{config.train.updates:,} updates; shorten its warmup or raise the rate"
+            f"warning: in {config.train.updates:,} updates the schedule never reaches more than "
+            f"{reached / fit.schedule.peak:.1%} of its highest rate; shorten its warmup"
+        )
+    highest = fit.schedule.peak * config.train.learning_rate
+    if fit.schedule.peak < 1 and highest < FAINT:
+        console.print(
+            f"warning: with this schedule the learning rate is never above {highest:.1g}; it wants a "
+            "train.learning_rate of about 1"
         )
     if not again:
         where = f"in {fit.team.workers} processes on this machine" if fit.team.workers > 1 else "on this machine"

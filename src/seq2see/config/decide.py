@@ -73,7 +73,8 @@ def _limit_updates(pairs: Pairs, written: Mapping[str, Any]) -> tuple[int, float
     batch = written["train"]["batch_tokens"]
     labels = written.get("task") == "classification"
     texts = pairs.target if not labels else pairs.source if guess_kind(pairs) == "text" else [""] * len(pairs)
-    tokens = sum(min(len(text.split()), LONGEST) + 1 for text in texts)
+    unit = choose_unit(spread(texts))
+    tokens = sum(min(len(find_words(text, unit)), LONGEST) + 1 for text in texts)
     epochs = 60.0 if len(pairs) < 1_000 else 30.0
     return max(int(epochs * tokens / batch), 100), epochs
 
@@ -199,9 +200,15 @@ def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: boo
 
 
 def _count_tokens(source: Sequence[str], target: Sequence[str], *, sentences: bool) -> float:
-    """How many tokens the longer sides have, roughly: 4.5 characters a subword, or one."""
-    letters = sum(max(len(s), len(t)) + 1 for s, t in zip(source, target, strict=True))
-    return letters / (4.5 if sentences else 1.0)
+    """How many tokens the longer sides have, roughly."""
+    letters = [_count_letters(side) if sentences else 1.0 for side in (source, target)]
+    pairs = zip(source, target, strict=True)
+    return sum(max((len(s) + 1) / letters[0], (len(t) + 1) / letters[1]) for s, t in pairs)
+
+
+def _count_letters(texts: Sequence[str]) -> float:
+    """How many letters a subword has, roughly; fewer where nobody writes spaces, as in Chinese."""
+    return 4.5 if choose_unit(spread(texts)) == "words" else 1.5
 
 
 def _percentile(values: Sequence[int], share: float) -> int:

@@ -10,8 +10,10 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from seq2see.core.errors import DataError
+from seq2see.core.word import has_spaces
 from seq2see.data.gallery import drop_unreadable, find_copies
-from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.kinds import guess_kind, guess_labels, spread
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import SIDES, Finding, Origin, Pairs, Side
 from seq2see.data.readers import read_pairs
 
@@ -109,15 +111,24 @@ def _find_lonely(pairs: Pairs, origin: Origin) -> list[Finding]:
 
 def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
     """Labels that are several in one, as long as nobody says what stands between them."""
-    labels = set(map(str.strip, pairs.target)) if guess_labels(pairs) else set()
+    between = _find_separator(pairs) if guess_labels(pairs) else None
+    if between is None:
+        return []
+    joined = min(label.strip() for label in pairs.target if between in label)
+    message = f"labels such as {joined!r} look like several in one"
+    remedy = f'if they are, say tokens.target={{kind: labels, separator: "{between}"}}'
+    return [Finding("note", message, remedy, origin.holding("target"))]
+
+
+def _find_separator(pairs: Pairs) -> str | None:
+    """What seems to stand between several labels of one source: taken apart there, they are fewer."""
+    labels = set(map(str.strip, pairs.target))
     for between in ("|", ";", ","):
-        joined = sorted(label for label in labels if between in label)
+        joined = {label for label in labels if between in label}
         parts = {part.strip() for label in joined for part in label.split(between)}
-        if len(joined) > 1 and len(parts | labels.difference(joined)) < len(labels):
-            message = f"labels such as {joined[0]!r} look like several in one"
-            remedy = f'if they are, say tokens.target={{kind: labels, separator: "{between}"}}'
-            return [Finding("note", message, remedy, origin.holding("target"))]
-    return []
+        if len(joined) > 1 and len(parts | (labels - joined)) < len(labels):
+            return between
+    return None
 
 
 def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
@@ -181,8 +192,10 @@ def _find_copies(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 
 def _find_new_labels(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
     """Labels that no training can teach."""
-    new = set(other.target) - set(train.target)
-    lines = [line for target, line in zip(other.target, other.lines, strict=True) if target in new]
+    between = _find_separator(train)
+    known = {label for target in train.target for label in split_labels(target, between)}
+    unknown = [set(split_labels(target, between)) - known for target in other.target]
+    new, lines = set().union(*unknown), [line for labels, line in zip(unknown, other.lines, strict=True) if labels]
     message = f"labels ({len(new)}) that the training data does not have, such as {min(new, default='')!r}"
     return _finding("warning", message, "add examples of them to the training data", origin, lines, "target")
 
@@ -213,6 +226,8 @@ def _find_new_words(train: Pairs, needed: Pairs, origin: Origin) -> list[Finding
     """How much of the held-out text consists of words that training never showed."""
     findings = []
     for side in _sides(train):
+        if not has_spaces(spread(getattr(train, side))):
+            continue  # each letter is a word, and rare ones are found above
         known = {word for text in getattr(train, side) for word in text.split()}
         words = [
             (word, line)

@@ -77,7 +77,7 @@ class LabelSet:
     def balance(self) -> list[float]:
         """Weights with which all labels count alike: of a label among others, or of yes against no."""
         if self.many:
-            return [(self.sources - count) / count for count in self.counts]
+            return [max(self.sources - count, 1) / count for count in self.counts]  # a label of all still learns
         return [self.sources / (len(self) * count) for count in self.counts]
 
     def join(self, ids: Sequence[int]) -> str:

@@ -45,8 +45,7 @@ def read_lines(file: Path, reading: Reading) -> list[str]:
     text = decode(read_bytes(file), file)
     if not text.replace("\ufeff", "").strip():
         raise DataError("the file is empty; give at least a few pairs.", file=file)
-    if "\n" not in text and "\r" in text:
-        text = text.replace("\r", "\n")
+    if _ends_lines_with_cr(text):
         reading.note("old Macintosh line ends (CR)", "they are read as line ends", file, [1])
     lines = _cut(text)
     for pattern, message, remedy in ODDITIES:
@@ -97,8 +96,13 @@ def decode(data: bytes, file: Path | str) -> str:
         ) from None
 
 
+def _ends_lines_with_cr(text: str) -> bool:
+    """As systems did until 2001, and some spreadsheets still do."""
+    return "\r" in text and "\n" not in text
+
+
 def _cut(text: str) -> list[str]:
-    lines = text.split("\n")
+    lines = text.split("\r" if _ends_lines_with_cr(text) else "\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 

@@ -36,6 +36,7 @@ BLANKS = {
     "the target is blank but the source is not": (True, False),
     "both sides are blank": (False, False),
 }
+BROKEN = re.compile("[\ud800-\udfff]")
 LOOKED_AT = 100  # rows by which the delimiter is found
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
@@ -57,8 +58,17 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
         raise DataError("there is not one pair with text on both sides; give at least a few.", file=origin.file)
     if not is_idx(origin.file) and not os.path.isdir(origin.file):
         kept = find_pictures(kept, origin.file, reading)
+    _need_unicode(kept, origin)
     lines, source, target = zip(*kept, strict=True)
     return Pairs(source, target, lines, labels=reading.labels), reading.findings
+
+
+def _need_unicode(rows: Sequence[Row], origin: Origin) -> None:
+    """Refuse names of files and folders that are not UTF-8, which Python reads with halves of characters in them."""
+    for _, source, target in rows:
+        if BROKEN.search(source) or BROKEN.search(target):
+            name = os.fsencode(source if BROKEN.search(source) else target)
+            raise DataError(f"names of files and folders must be UTF-8; got {name!r}; rename it.", file=origin.file)
 
 
 def _enter(origin: Origin) -> Origin:

@@ -57,6 +57,7 @@ def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache
     if not isinstance(source, Tokenizer):
         rows = target.ids(pairs.target)
         kept = [row for row, ids in enumerate(rows) if len(ids) <= max_tokens]
+        _need_some(kept, rows, max_tokens)
         sources = source.prepare([pairs.source[row] for row in kept], cache=cache, encoder=encoder)
         return Store(sources, pack([rows[row] for row in kept]), fingerprint, len(rows) - len(kept))
     return keep(
@@ -69,13 +70,17 @@ def prepare(pairs: Pairs, source: Cutter, target: Any, *, max_tokens: int, cache
 def _make(folder: Path, pairs: Pairs, source: Tokenizer, target: Any, max_tokens: int) -> None:
     rows = list(zip(source.ids(pairs.source), target.ids(pairs.target), strict=True))
     kept = [row for row in rows if max(len(row[0]), len(row[1])) <= max_tokens]
-    if not kept:
-        raise DataError(f"all {len(rows)} pairs are longer than {max_tokens} tokens; raise data.max_tokens.")
+    _need_some(kept, rows, max_tokens)
     for name, side in (("source", 0), ("target", 1)):
         packed = pack([row[side] for row in kept])
         np.save(folder / f"{name}.ids.npy", packed.ids)
         np.save(folder / f"{name}.bounds.npy", packed.bounds)
     (folder / "info.json").write_text(json.dumps({"left_out": len(rows) - len(kept)}))
+
+
+def _need_some(kept: Sequence[Any], rows: Sequence[Any], max_tokens: int) -> None:
+    if not kept:
+        raise DataError(f"all {len(rows)} pairs are longer than {max_tokens} tokens; raise data.max_tokens.")
 
 
 def _open(folder: Path, fingerprint: str) -> Store:

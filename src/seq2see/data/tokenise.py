@@ -28,8 +28,14 @@ MARKS = ("<pad>", "<s>", "</s>", "<unk>")
 SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this one: no text has it, as some have ▁
 # what looks like a mark in somebody's text is cut behind its first character, so that no learned piece is ever a mark
 MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
-# punctuation that is not inside a word: what stands before no letter, with the space before it, and what opens a word
-AROUND_WORDS = (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)")
+# punctuation that is not inside a word: what stands before no letter, with the space before it, what opens a word, and
+# what stands beside a letter that is a word
+AROUND_WORDS = (
+    r"\s*\p{P}+(?!\w)",
+    r"(?<!\w)\p{P}+(?=\w)",
+    rf"(?<=[{UNSPACED}])\p{{P}}+",
+    rf"\p{{P}}+(?=[{UNSPACED}])",
+)
 
 Normalisation = Literal["none", "nfc", "nfkc"]
 _NORMALIZERS: dict[Normalisation, list[Any]] = {

@@ -2,6 +2,7 @@
 
 import gzip
 import warnings
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +100,8 @@ def _read_lines(file: Path, wanted: set[str]) -> Iterator[tuple[str, list[float]
                     yield word, [float(cell) for cell in cells[-size:]]
     except ValueError:
         raise DataError("a vector must consist of numbers; mend the line.", file=file, line=number) from None
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"the file is damaged: {error}; pack or copy it again.", file=file) from error
     except OSError as error:
         raise DataError(f"the file cannot be read: {error.strerror or error}; check the path.", file=file) from error
 

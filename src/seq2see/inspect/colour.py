@@ -22,6 +22,7 @@ RUNS = (
 # Over a picture: how clear is what has no weight, and what it fades into, which is neither black nor white, because
 # pictures have both of their own.
 DIM, VEIL = 0.22, (52, 66, 102)
+MUTED = "#5b6675"  # of what stands beside a figure
 
 
 def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
@@ -31,6 +32,9 @@ def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
     share = place - left
     pairs = zip(_split_channels(stops[left]), _split_channels(stops[left + 1]), strict=True)
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in pairs)
+
+
+MUTED = "#5b6675"  # of what stands beside a figure
 
 
 def _split_channels(colour: str) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
-from seq2see.inspect.colour import LIGHT, WARM_LIGHT, mix_colour
+from seq2see.inspect.colour import LIGHT, MUTED, WARM_LIGHT, mix_colour
 from seq2see.inspect.document import DocumentTrace, SeenSentence
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import show_text
@@ -17,7 +17,7 @@ LINE, SIZE = 0.25, 10.0  # inches from line to line, points of the text
 DPI = 160
 LINES = 110  # of a picture; the lightest sentences of a longer document are left out
 FAINT = 0.02  # a word this weak, beside the strongest, is left white
-MUTED, INK = "#5b6675", "#1b232e"
+INK = "#1b232e"
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,17 @@ def choose_fonts(text: str, *, base: str) -> Fonts:
     return Fonts(tuple(dict.fromkeys(families)), frozenset(missing))
 
 
+def choose_font(text: str, *, base: str) -> tuple[str, str]:
+    """The file of one font that can draw all of a text, and the text; else the base, and what it lacks spelled out."""
+    for family in choose_fonts(text, base=base).families:
+        file = findfont(FontProperties(family=family))
+        if set(text) - {"\n"} <= _list_characters(file):
+            return file, text
+    file = findfont(FontProperties(family=base))
+    missing = frozenset(text) - {"\n"} - _list_characters(file)
+    return file, "\n".join(Fonts((base,), missing).spell(line) for line in text.split("\n"))
+
+
 def list_missing(fonts: Fonts) -> list[str]:
     """The code points that cannot be drawn, in order; joiners and selectors have no shape to miss."""
     return [_spell_code(char).strip() for char in sorted(fonts.missing) if _spell_code(char)]

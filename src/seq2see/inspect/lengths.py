@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.files import write_atomic
-from seq2see.inspect.colour import RUNS
+from seq2see.inspect.colour import MUTED, RUNS
 from seq2see.inspect.font import choose_fonts
-from seq2see.inspect.picture import MUTED
 from seq2see.metrics.length import Buckets
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match, %"}

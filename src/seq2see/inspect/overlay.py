@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, UInt8
 from matplotlib.figure import Figure
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageFont
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace, Picture
-from seq2see.inspect.colour import DIM, VEIL
-from seq2see.inspect.font import choose_fonts
+from seq2see.inspect.colour import DIM, MUTED, VEIL
+from seq2see.inspect.font import choose_font, choose_fonts
 from seq2see.inspect.label import show_text
 from seq2see.inspect.panel import list_panels
 
@@ -51,9 +51,7 @@ def draw_overlays(
         lines = "\n".join(fonts.spell(line) for line in title.splitlines())
         heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
         heading.set_parse_math(False)
-    figure.supxlabel(
-        "veiled: weight 0; clear: the largest of each picture", fontsize=7, color="#5b6675", x=0.01, ha="left"
-    )
+    figure.supxlabel("veiled: weight 0; clear: the largest of each picture", fontsize=7, color=MUTED, x=0.01, ha="left")
     return figure
 
 
@@ -119,11 +117,8 @@ def _caption(picture: Picture, title: str) -> Image.Image:
     below = 12 + 22 * lines
     frame = Image.new("RGB", (SIDE, SIDE + below), "white")
     frame.paste(Image.fromarray(picture).resize((SIDE, SIDE), Image.Resampling.BICUBIC), (0, 0))
-    from matplotlib.font_manager import FontProperties, findfont
-    from PIL import ImageFont
-
-    families = choose_fonts(title, base="DejaVu Sans").families
-    font = ImageFont.truetype(findfont(FontProperties(family=list(families))), 18 if lines == 1 else 14)
+    file, shown = choose_font(title, base="DejaVu Sans")
+    font = ImageFont.truetype(file, 18 if lines == 1 else 14)
     place = (SIDE // 2, SIDE + below // 2)
-    ImageDraw.Draw(frame).text(place, title, fill="black", font=font, anchor="mm", align="center")
+    ImageDraw.Draw(frame).text(place, shown, fill="black", font=font, anchor="mm", align="center")
     return frame

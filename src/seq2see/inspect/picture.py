@@ -16,7 +16,7 @@ from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
 from seq2see.data.tokenise import MARKS, START
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.colour import LIGHT
+from seq2see.inspect.colour import LIGHT, MUTED
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.document_picture import draw_document
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
@@ -27,7 +27,6 @@ from seq2see.inspect.panel import Panel, explain_nothing, find_maps, list_panels
 LETTERS = 20  # a longer label is cut
 LARGEST = 28.0  # inches; a longer side shrinks its cells instead
 SMALLEST = 4.5  # points; smaller labels cannot be read
-MUTED = "#5b6675"
 SCALE = Normalize(0.0, 1.0)  # always the whole range: stretching it would make weak attention look strong
 
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from seq2see.core.errors import AttentionError
-from seq2see.inspect.picture import MUTED, save_figure
+from seq2see.inspect.colour import MUTED
+from seq2see.inspect.picture import save_figure
 
 PLACES = 64  # of a text
 Alike = Float32[np.ndarray, "y x v u"] | Float32[np.ndarray, "t s"]

@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from seq2see.inspect.colour import RUNS
+from seq2see.inspect.colour import MUTED, RUNS
 from seq2see.metrics.labels import Bin
-
-MUTED = "#5b6675"
 
 
 def draw_reliability(tables: Mapping[str, Sequence[Bin]]) -> Figure:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from seq2see.core.errors import SearchError
+from seq2see.core.word import LETTER
 from seq2see.data.tokenise import UNKNOWN, Tokenizer
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.tasks.task import Output
@@ -17,6 +18,8 @@ def replace_unknown(
     output: Output, trace: AttentionTrace, target: Tokenizer, dictionary: Mapping[str, str] | None = None
 ) -> Output:
     """The output with a source word, or its entry in the dictionary, for each unknown mark; its ids stay."""
+    if trace.grid is not None:
+        raise SearchError("leave out replace_unknown: a picture has no words to put there.")
     weights = average_maps(trace)
     rows = [row for row, number in enumerate(output.ids) if number == UNKNOWN]
     words = [find_word(trace, weights[row], dictionary or {}) for row in rows]
@@ -33,7 +36,10 @@ def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:
 
 
 def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], dictionary: Mapping[str, str]) -> str:
-    """The word around the source token with the most attention, with a space before it if the source has one."""
+    """The word around the source token with the most attention, with a space before it if the source has one.
+
+    Where nobody writes spaces between words, that is the token itself.
+    """
     text, tokens = trace.source, trace.source_tokens
     real = [place for place, token in enumerate(tokens) if text[token.start : token.end].strip()]
     token = tokens[max(real, key=lambda place: weights[place])]
@@ -50,4 +56,5 @@ def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], diction
 
 
 def _in_word(letter: str) -> bool:
-    return letter.isalnum() or letter == "_" or category(letter).startswith("M")
+    inside = letter.isalnum() or letter == "_" or category(letter).startswith("M")
+    return inside and LETTER.fullmatch(letter) is None

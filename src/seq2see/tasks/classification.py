@@ -158,6 +158,11 @@ class Classification:
         """What outputs are compared with."""
         return pairs
 
+    def agrees(self, text: str, reference: str) -> bool:
+        """Whether the labels are those of the reference, in whatever order."""
+        mine, theirs = (set(split_labels(labels, self.target.separator)) for labels in (text, reference))
+        return mine == theirs
+
     def score(self, outputs: Sequence[Output], pairs: Pairs, **_: Any) -> list[Metric]:
         """Every metric of this task; of several labels a source, accuracy is the share of sources with all right."""
         chosen, right = [output.text for output in outputs], [target.strip() for target in pairs.target]

@@ -20,7 +20,7 @@ from seq2see.data.store import Store, cache_folder
 from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.caption import glance_captions, score_captions, unpenalised_bleu
 from seq2see.metrics.meteor import Meteor, explain_absence
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, score_texts
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, is_match, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.models.share import share_fitting, share_parameters
 from seq2see.nn.loss import output_cross_entropy
@@ -196,6 +196,10 @@ class Transduction:
     def recall(self, facts: Mapping[str, Any]) -> "Transduction":
         """The task as it was when its weights were written."""
         return replace(self, longest_target=facts.get("longest_target", 0))
+
+    def agrees(self, text: str, reference: str) -> bool:
+        """Whether a text is the reference, letter by letter."""
+        return is_match(text, reference)
 
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER

@@ -11,6 +11,8 @@ Warmup = Annotated[int, Ge(0)]
 class Schedule:
     """Base of the schedules; what `state` gives is saved with a checkpoint."""
 
+    peak = 1.0  # the largest factor
+
     def factor(self, update: int) -> float:
         """What the base rate is multiplied with."""
         raise NotImplementedError
@@ -41,6 +43,7 @@ class Noam(Schedule):
 
     def __init__(self, *, size: int, warmup: Annotated[int, Ge(1)] = 4000) -> None:
         self.size, self.warmup = size, warmup
+        self.peak = float((size * warmup) ** -0.5)
 
     def factor(self, update: int) -> float:
         return float(self.size**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
