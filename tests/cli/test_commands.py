@@ -119,6 +119,14 @@ def test_inspect_writes(run: Path, tmp_path: Path, kind: str) -> None:
     assert file.stat().st_size > 300
 
 
+def test_inspect_reads_a_file_as_predict_does(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfabc\r\n")
+    shown = [
+        seq2see("inspect", run, source).stdout.partition(" -> ")[2] for source in ("abc", f"@{tmp_path / 'a.txt'}")
+    ]
+    assert shown[0] == shown[1] != ""
+
+
 def test_inspect_draws_in_the_terminal(run: Path) -> None:
     result = seq2see("inspect", run, "abc")
     assert "attention weight" in result.stdout

@@ -204,8 +204,6 @@ class Train(Section):
     def _averages_once(self) -> "Train":
         if self.average and self.ema:
             raise ValueError("must have average or ema, not both: each says which weights are used in the end")
-        if self.both_ways and self.reward:
-            raise ValueError("must have both_ways or reward, not both: outputs are rewarded in one direction only")
         return self
 
 

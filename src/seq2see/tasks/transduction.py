@@ -33,7 +33,7 @@ from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.reward import Measure, reward_loss
 from seq2see.tasks.task import Loss, Output
 
-PREDICT_TOKENS = 4096  # source positions, times hypotheses, that are decoded at once
+PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Transduction:
             return []
         lengths = self.source.prepare([texts[row] for row in rows]).lengths
         # a beam has more to do between two steps, so it takes more hypotheses at once; a picture counts as one position
-        together = PREDICT_TOKENS * (1 if self.reads_pictures else min(search.width, 2))
+        together = PREDICT_TOKENS // 2 if self.reads_pictures else PREDICT_TOKENS * min(search.width, 2)
         batches = group_by_length(lengths, budget=max(together // search.width, 1), workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 

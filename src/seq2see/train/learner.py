@@ -65,12 +65,13 @@ class Learner:
         self.model.train()
         total, tokens = 0.0, 0
         guessed = train.scheduled_sampling * update / train.updates
-        rewarded = train.reward.share if train.reward is not None and self.rewards(update) else 0.0
+        turned = self.turns(update)  # and then not rewarded, for what is rewarded is from source to target
+        rewarded = train.reward.share if train.reward is not None and self.rewards(update) and not turned else 0.0
         for batch in batches:
             if batch is None:
                 learned(0)
                 continue
-            given = turn(batch) if self.turns(update) else batch
+            given = turn(batch) if turned else batch
             loss = self.task.loss(
                 self.model, given, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded
             )
