@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
-from seq2see.core.word import choose_unit, find_words
+from seq2see.core.word import choose_unit, find_words, has_spaces
 from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels, spread
 from seq2see.data.pairs import Pairs
@@ -73,8 +73,8 @@ def _limit_updates(pairs: Pairs, written: Mapping[str, Any]) -> tuple[int, float
     batch = written["train"]["batch_tokens"]
     labels = written.get("task") == "classification"
     texts = pairs.target if not labels else pairs.source if guess_kind(pairs) == "text" else [""] * len(pairs)
-    unit = choose_unit(spread(texts))
-    tokens = sum(min(len(find_words(text, unit)), LONGEST) + 1 for text in texts)
+    count = (lambda text: len(text.split())) if has_spaces(spread(texts)) else len
+    tokens = sum(min(count(text), LONGEST) + 1 for text in texts)
     epochs = 60.0 if len(pairs) < 1_000 else 30.0
     return max(int(epochs * tokens / batch), 100), epochs
 
@@ -208,7 +208,7 @@ def _count_tokens(source: Sequence[str], target: Sequence[str], *, sentences: bo
 
 def _count_letters(texts: Sequence[str]) -> float:
     """How many letters a subword has, roughly; fewer where nobody writes spaces, as in Chinese."""
-    return 4.5 if choose_unit(spread(texts)) == "words" else 1.5
+    return 4.5 if has_spaces(spread(texts)) else 1.5
 
 
 def _percentile(values: Sequence[int], share: float) -> int:
