@@ -30,12 +30,7 @@ SPACE = "\ufdd0"  # a noncharacter, which Unicode keeps for uses such as this on
 MARK_BEGINS = f"<(?={'|'.join(mark[1:] for mark in MARKS)})"
 # punctuation that is not inside a word: what stands before no letter, with the space before it, what opens a word, and
 # what stands beside a letter that is a word
-AROUND_WORDS = (
-    r"\s*\p{P}+(?!\w)",
-    r"(?<!\w)\p{P}+(?=\w)",
-    rf"(?<=[{UNSPACED}])\p{{P}}+",
-    rf"\p{{P}}+(?=[{UNSPACED}])",
-)
+AROUND_WORDS = (r"\s*\p{P}+(?!\w)", r"(?<!\w)\p{P}+(?=\w)", rf"(?<=[{UNSPACED}])\p{{P}}+|\p{{P}}+(?=[{UNSPACED}])")
 
 Normalisation = Literal["none", "nfc", "nfkc"]
 _NORMALIZERS: dict[Normalisation, list[Any]] = {
