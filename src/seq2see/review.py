@@ -211,7 +211,7 @@ def _say_confusion(result: Review) -> str:
     """Which labels are taken for which others most often."""
     chosen = [prediction.text for prediction in result.predictions]
     worst = count_confusion(chosen, [reference.strip() for reference in result.references]).worst(CONFUSED)
-    return ", ".join(f"{right!r} taken for {other!r} {count} times" for right, other, count in worst) or "nothing"
+    return ", ".join(f"{right!r} taken for {other!r} ({count})" for right, other, count in worst) or "nothing"
 
 
 def _say_measures(measures: Measures) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from seq2see.data.labels import Labels
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.report import Example, Report, Score, compare_texts, pack_example, render_report
-from seq2see.review import Review
+from seq2see.review import Review, _say_confusion
 from seq2see.run import Prediction, Run
 from seq2see.tasks.classification import Classification
 
@@ -70,6 +70,13 @@ def test_labels_are_right_however_they_are_written() -> None:
     result = Review("dev", references, predictions, [])
     assert result.mistakes == [2]
     assert [pack_example(result.example(row))["edits"] is None for row in range(3)] == [True, True, False]
+
+
+def test_labels_that_are_mixed_up_are_named() -> None:
+    predictions = [Prediction(text, 0.5, (), (), text, run=Mock(Run)) for text in ("cat", "cat", "dog", "cat")]
+    result = Review("dev", ["dog", " dog", "dog", "owl"], predictions, [])
+    assert _say_confusion(result) == "'dog' taken for 'cat' (2), 'owl' taken for 'cat' (1)"
+    assert _say_confusion(replace(result, references=["cat", "cat", "dog", "cat"])) == "nothing"
 
 
 def test_missing_things_are_said() -> None:
