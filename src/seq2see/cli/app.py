@@ -13,7 +13,7 @@ import typer
 from seq2see import __version__
 from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
 from seq2see.core.errors import Seq2SeeError
-from seq2see.core.process import keep_memory
+from seq2see.core.process import own_process
 
 app = typer.Typer(
     name="seq2see",
@@ -56,7 +56,7 @@ def main() -> None:
     sys.argv = [word for word in sys.argv if word != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # as our input is, whatever the terminal says
-    keep_memory()
+    own_process()
     try:
         try:
             app()

@@ -13,8 +13,17 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM)  # and what a supervisor sends
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of mallopt, in GNU's C library
 KEPT = 2**30  # bytes
 
+ours = False  # whether this process is ours, and not that of a program that imports us
 
-def keep_memory() -> None:
+
+def own_process() -> None:
+    """From now on settings that hold for the whole process may be made."""
+    global ours
+    ours = True
+    _keep_memory()
+
+
+def _keep_memory() -> None:
     """Keep memory that was freed for what comes next, as far as the C library can be told so.
 
     By default it gives large blocks back to the system, and the same pages are asked for, and filled with zeros, at
@@ -42,7 +51,7 @@ def starting_deaf(to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
 
 def serve_parent(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> None:
     """Ignore these signals, and end as soon as the process that started this one has ended, even if it was killed."""
-    keep_memory()
+    own_process()
     for number in deaf_to:
         signal.signal(number, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

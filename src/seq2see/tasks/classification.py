@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.config.schema import Config
+from seq2see.core.product import quicken_products
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, Rows, collate, group_by_length
 from seq2see.data.labels import LabelSet, split_labels
@@ -52,6 +53,7 @@ class Classification:
 
     def build(self, config: Config) -> Classifier:
         """A new model of the configured kind; its initial weights follow from the seed."""
+        quicken_products()
         with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
             torch.manual_seed(config.seed)
             return build_classifier(

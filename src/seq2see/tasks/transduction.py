@@ -11,6 +11,7 @@ import torch
 from seq2see.config.schema import Config, PartSpec
 from seq2see.core.choice import choosing
 from seq2see.core.errors import ConfigError
+from seq2see.core.product import quicken_products
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.pairs import Pairs
@@ -64,6 +65,7 @@ class Transduction:
 
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
+        quicken_products()
         share, joint = config.model.share or (), config.tokens.joint is not None
         if "embeddings" in share and not joint:
             raise ConfigError(
