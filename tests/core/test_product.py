@@ -54,6 +54,15 @@ def test_transposed_factors_are_multiplied_as_they_are() -> None:
     assert multiply(*turned).equal(first @ second)
 
 
+def test_factors_with_gaps_are_left_to_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, first, second = matrices()
+    wide = second.repeat(1, 2)[:, :COLUMNS]
+    monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", None)  # there it would take a thousand times as long
+    assert multiply(first, wide).equal(first @ second)
+    with pytest.raises(TypeError):
+        multiply(first, second)
+
+
 def test_scaled_products_and_whole_matrices_can_be_added() -> None:
     added, first, second = matrices()
     whole = added.expand(ROWS, -1)

@@ -48,7 +48,7 @@ def _is_stranger() -> bool:
 
 def multiply(first: Num[Tensor, "n d"], second: Num[Tensor, "d m"]) -> Num[Tensor, "n m"]:
     """first @ second, as `torch.mm` has it."""
-    if _is_large(first, second):
+    if _is_worthwhile(first, second):
         return torch.ops.mkldnn._linear_pointwise(first, second.t(), None, "none", [], "")
     return torch.ops.aten.mm.out(first, second, out=_make_room(first, second))
 
@@ -57,13 +57,15 @@ def multiply_and_add(
     added: Tensor, first: Num[Tensor, "n d"], second: Num[Tensor, "d m"], *, beta: Number = 1, alpha: Number = 1
 ) -> Num[Tensor, "n m"]:
     """beta added + alpha first @ second, as `torch.addmm` has it."""
-    if beta == alpha == 1 and added.shape == second.shape[1:] and _is_large(first, second):
+    if beta == alpha == 1 and added.shape == second.shape[1:] and _is_worthwhile(first, second):
         return torch.ops.mkldnn._linear_pointwise(first, second.t(), added, "none", [], "")
     return torch.ops.aten.addmm.out(added, first, second, beta=beta, alpha=alpha, out=_make_room(first, second))
 
 
-def _is_large(first: Tensor, second: Tensor) -> bool:
-    return first.dtype == torch.float32 and first.shape[0] * second.numel() >= LEAST
+def _is_worthwhile(first: Tensor, second: Tensor) -> bool:
+    """Whether the product is large, and its second factor has no gaps: there oneDNN takes a thousand times as long."""
+    large = first.dtype == torch.float32 and first.shape[0] * second.numel() >= LEAST
+    return large and (second.is_contiguous() or second.t().is_contiguous())
 
 
 def _make_room(first: Tensor, second: Tensor) -> Tensor:
