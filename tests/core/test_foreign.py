@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from seq2see.core.errors import ConfigError
+from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.foreign import admit, foreign_kinds
+from seq2see.data.sources import read_cutter
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +100,19 @@ def test_names_that_lead_nowhere_are_refused(tmp_path: Path, kind: str) -> None:
 def test_code_that_is_no_file_of_the_user_is_refused_even_if_python_has_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"subprocess.py must stand beside the config"):
         admit({"search": {"kind": "subprocess:Popen", "args": "true"}}, [tmp_path], trust=True, owner="")
+
+
+def test_a_tokenizer_file_brings_in_no_code_that_nobody_trusts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "smuggled.py").write_text("raise SystemExit('it ran')\n")
+    with pytest.raises(ConfigError, match=r"names code \(smuggled:X\) that the configuration of its run does not"):
+        read_cutter('{"kind": "smuggled:X"}')
+    (tmp_path / "welcome.py").write_text("class X:\n    from_json = str.upper\n")
+    admit({"tokens": "welcome:X"}, [tmp_path], trust=True, owner="")
+    assert read_cutter('{"kind": "welcome:X"}') == '{"KIND": "WELCOME:X"}'
+
+
+@pytest.mark.parametrize("text", ['{"kind": "bpe"}', '{"kind": "nobody"}', "[]", "{"])
+def test_files_that_describe_no_tokenizer_are_named(text: str) -> None:
+    with pytest.raises(TokenError, match="not a tokenizer file"):
+        read_cutter(text)

@@ -44,6 +44,13 @@ def test_a_banned_word_is_banned_however_it_is_cut() -> None:
     assert forbidden(rule, [2, 1, 3]) == [{7}]  # a mark stands between the letters
 
 
+def test_a_banned_word_is_banned_with_marks_around_it() -> None:
+    pieces = ("", "", "dog", "dog.", "(dog", "dogs", "do", "g,", "(do", "g", "go", "dog\u0301")
+    rule = Ban(["dog"], pieces)
+    assert forbidden(rule, [], size=12) == [{2, 3, 4}]
+    assert forbidden(rule, [6], [8], [4], size=12) == [{2, 3, 4, 7, 9}, {2, 3, 4, 7, 9}, {2, 3, 4}]
+
+
 def test_banned_words_that_cannot_be_spelled_do_no_harm() -> None:
     assert forbidden(Ban(["xyz", "é"], PIECES), [], size=9) == [set()]
 

@@ -12,6 +12,8 @@ from seq2see.core.registry import is_foreign
 
 PLAIN = ("data", "init", "ban", "backbone", "separator")  # keys whose words are files, models and other words
 
+_admitted: set[str] = set()  # modules that somebody trusts
+
 
 def foreign_kinds(tree: Any) -> list[str]:
     """All words of a configuration that may name code outside this package."""
@@ -34,7 +36,13 @@ def admit(tree: Any, folders: Iterable[Path], *, trust: bool, owner: str) -> lis
     sys.path += [str(folder) for folder in open_folders if str(folder) not in sys.path]
     importlib.invalidate_caches()
     modules = dict.fromkeys(kind.partition(":")[0] for kind in kinds)
+    _admitted.update(modules)
     return [_locate(module, open_folders) for module in modules]
+
+
+def is_admitted(kind: str) -> bool:
+    """Whether a configuration that is trusted names code of this module."""
+    return kind.partition(":")[0] in _admitted
 
 
 def _locate(module: str, folders: Sequence[Path]) -> Path:

@@ -10,7 +10,8 @@ from jaxtyping import Bool, Int64
 from torch import Tensor
 
 from seq2see.core.errors import ConfigError, TokenError
-from seq2see.core.registry import find
+from seq2see.core.foreign import is_admitted
+from seq2see.core.registry import find, is_foreign
 from seq2see.data.sequences import Sequences
 
 
@@ -61,12 +62,19 @@ def identify(sources: Sources) -> Iterable[Any]:
 def read_cutter(text: str) -> Any:
     """What `to_json` of a cutter described; a file without a kind is that of a tokenizer."""
     try:
-        kind = json.loads(text).get("kind", "")
+        kind = str(json.loads(text).get("kind", ""))
+    except (ValueError, AttributeError) as error:
+        raise TokenError(f"this is not a tokenizer file: {error}.") from None
+    if is_foreign(kind) and not is_admitted(kind):
+        raise ConfigError(f"a tokenizer names code ({kind}) that the configuration of its run does not; do not use it.")
+    try:
         factory = find("tokenizer", kind) if kind else None
-    except (ValueError, AttributeError, ConfigError) as error:
+    except ConfigError as error:
         raise TokenError(f"this is not a tokenizer file: {error}.") from None
     if factory is None:
         from seq2see.data.tokenise import Tokenizer
 
         return Tokenizer.from_json(text)
+    if not hasattr(factory, "from_json"):
+        raise TokenError(f"this is not a tokenizer file: {kind} reads none.")
     return factory.from_json(text)

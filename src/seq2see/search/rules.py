@@ -6,6 +6,7 @@ A rule sets log-probabilities to -inf, in place, and changes nothing else: what 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Protocol, runtime_checkable
+from unicodedata import category
 
 import torch
 from annotated_types import Ge
@@ -76,21 +77,36 @@ class NoRepeat:
 
 
 class Ban:
-    """Words cannot be completed, however they are cut into tokens; a word begins where a token begins.
+    """Words cannot be completed, however they are cut; a word begins where a token begins, or behind a mark.
 
-    `pieces` is the text of every token. If the last tokens of a history spell the beginning of a word, the token that
-    spells all of its rest cannot come.
+    `pieces` is the text of every token. If the last tokens of a history spell the beginning of a word, a token that
+    spells all of its rest, and no letter behind it, cannot come.
     """
 
     def __init__(self, words: Iterable[str], pieces: Sequence[str]) -> None:
         self.pieces = pieces
-        numbers = {piece: number for number, piece in enumerate(pieces) if piece}
+        self.starts = [[0, *(at for at in range(1, len(piece)) if not _is_letter(piece[at - 1]))] for piece in pieces]
+        whole, rests = self._list_spellings()
         self.completions: dict[str, set[int]] = {}  # by what is spelled already
         for word in words:
-            for cut in range(len(word)):
-                if word[cut:] in numbers:
-                    self.completions.setdefault(word[:cut], set()).add(numbers[word[cut:]])
+            self.completions.setdefault("", set()).update(whole.get(word, ()))
+            for cut in range(1, len(word)):
+                if word[cut:] in rests:
+                    self.completions.setdefault(word[:cut], set()).update(rests[word[cut:]])
         self.reach = max(map(len, self.completions), default=0)
+
+    def _list_spellings(self) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
+        """Which tokens spell a text with no letter behind it: somewhere, and at their beginning."""
+        somewhere: dict[str, set[int]] = {}
+        first: dict[str, set[int]] = {}
+        for number, piece in enumerate(self.pieces):
+            ends = [end for end in range(1, len(piece) + 1) if end == len(piece) or not _is_letter(piece[end])]
+            for start in self.starts[number]:
+                for end in ends:
+                    somewhere.setdefault(piece[start:end], set()).add(number)
+                    if start == 0:
+                        first.setdefault(piece[:end], set()).add(number)
+        return somewhere, first
 
     def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
         logprobs[:, list(self.completions.get("", ()))] = -torch.inf
@@ -99,10 +115,18 @@ class Ban:
             spelled = ""
             for token in reversed(tokens):
                 spelled = self.pieces[token] + spelled
-                if not self.pieces[token] or len(spelled) > self.reach:
+                if not self.pieces[token]:
                     break  # a mark is part of no word
-                for number in self.completions.get(spelled, ()):
-                    logprobs[row, number] = -torch.inf
+                for start in self.starts[token]:
+                    for number in self.completions.get(spelled[start:], ()):
+                        logprobs[row, number] = -torch.inf
+                if len(spelled) > self.reach:
+                    break
+
+
+def _is_letter(char: str) -> bool:
+    """Whether a character is part of a word: a letter with its marks, or a digit."""
+    return char.isalnum() or category(char).startswith("M")
 
 
 @dataclass(frozen=True)
