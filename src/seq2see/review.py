@@ -202,7 +202,7 @@ def _facts(run: Run, result: Review) -> dict[str, str]:
         "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
         "Scored on": f"{len(result.references):,} pairs ({result.name})",
         **({"Mixed up": _say_confusion(result)} if run.config.chooses_labels else {}),
-        **({"Attention": _say_measures(measures)} if measures is not None else {}),
+        **({"Attention": _say_measures(measures, run.config.reads_pictures)} if measures is not None else {}),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
     }
 
@@ -214,9 +214,10 @@ def _say_confusion(result: Review) -> str:
     return ", ".join(f"{right!r} taken for {other!r} ({count})" for right, other, count in worst) or "nothing"
 
 
-def _say_measures(measures: Measures) -> str:
+def _say_measures(measures: Measures, pictures: bool) -> str:
+    """What is said of attention; a picture has no words to cover."""
     numbers = (
-        f"entropy {measures.entropy:.2f} bits ({measures.spread:.0%} of uniform), largest weight {measures.peak:.2f}, "
-        f"{measures.coverage:.0%} of the source covered"
+        f"entropy {measures.entropy:.2f} bits ({measures.spread:.0%} of uniform), largest weight {measures.peak:.2f}"
     )
-    return " ".join([f"{numbers}.", *(f"Note: {note}" for note in measures.notes)])
+    covered = "" if pictures else f", {measures.coverage:.0%} of the source covered"
+    return " ".join([f"{numbers}{covered}.", *(f"Note: {note}" for note in measures.notes)])

@@ -1,7 +1,7 @@
 """A trained run in Python: `seq2see.load("runs/x").predict("...")`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from html import escape
 from os import PathLike, fspath
@@ -12,6 +12,7 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.foreign import admit
 from seq2see.core.registry import shorten
+from seq2see.core.text import is_text
 from seq2see.data.tokenise import UNKNOWN
 from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.choice import explain_label, explain_layers
@@ -157,6 +158,8 @@ class Run:
             if not isinstance(text, str) and not (pictures and isinstance(text, PathLike)):
                 wanted = "the path of a picture" if pictures else "a text"
                 raise TokenError(f"predict takes {wanted}, or a list of them; got {type(text).__name__}.")
+            if not pictures and not is_text(str(text)):
+                raise TokenError(f"texts must be Unicode that can be written; got {shorten(text)}; mend its bytes.")
         return [fspath(text) for text in texts]
 
     @property
@@ -257,8 +260,8 @@ def spread_prefix(prefix: Any, count: int) -> Sequence[Prefix]:
 def _build_search(given: Any, usual: Rules) -> tuple[Search, Rules]:
     """A search as it is, or as a configuration names it; rules that stand among its options replace the usual ones."""
     if isinstance(given, str | Mapping):
-        named = read_search(given)[1]
-        return choose_search(given), usual if named == Rules() else named
+        named = isinstance(given, Mapping) and any(rule.name in given for rule in fields(Rules))
+        return choose_search(given), read_search(given)[1] if named else usual
     if isinstance(given, Search):
         return given, usual
     raise SearchError(

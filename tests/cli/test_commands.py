@@ -443,3 +443,11 @@ def test_a_share_that_cannot_be_is_refused_with_its_place(tmp_path: Path) -> Non
     sentence = refused(seq2see("train", data, *QUICK, "model.share=[embedings]", "--out", tmp_path / "run"))
     assert "did you mean 'embeddings'?" in sentence
     assert not (tmp_path / "run").exists()
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    strange = b"a\xe9b".decode(errors="surrogateescape")  # as Python hears it
+    for words in (["inspect", "run", strange], ["predict", "run", "--ban", strange], ["train", "x", "--out", strange]):
+        assert "what is typed must be UTF-8, or the name of a file; got 'a\\udce9b'" in refused(seq2see(*words))
+    (tmp_path / strange).touch()
+    assert "a file with both sides ends in .tsv" in seq2see("doctor", strange, cwd=tmp_path).stderr

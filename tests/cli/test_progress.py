@@ -7,7 +7,7 @@ from rich.console import Console
 
 from seq2see.cli import progress
 from seq2see.cli.progress import show_progress, showing_preparation, write_time
-from seq2see.train.loop import Evaluated, Finished, Stepped
+from seq2see.train.event import Evaluated, Finished, Stepped
 
 
 @pytest.fixture

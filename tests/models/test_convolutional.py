@@ -161,15 +161,18 @@ def test_features_fit_a_table_of_embeddings() -> None:
     assert decoder.output.weight.shape == decoder.embed.weight.shape
 
 
-def test_learned_positions_end_for_sources_and_go_on_for_outputs() -> None:
+def test_learned_positions_end_for_sources_in_training_and_go_on_elsewhere() -> None:
     short = {"kind": "learned", "max_positions": 4}
     decoder = build(decoder={"position": short}).decoder
     torch.testing.assert_close(
         decoder.position.at(torch.tensor([[0, 3, 4, 9]]))[0], decoder.position.weight[torch.tensor([0, 3, 3, 3])]
     )
     check_decoder({"kind": "conv", "position": short}, "conv")
+    encoder, mask = ConvEncoder(vocabulary=7, position=part("position", short)), torch.ones(1, 5, dtype=torch.bool)
     with pytest.raises(TokenError, match="learned positions end at 4; got a text of 5 tokens"):
-        ConvEncoder(vocabulary=7, position=part("position", short))(TARGET % 7, torch.ones(1, 5, dtype=torch.bool))
+        encoder(TARGET % 7, mask)
+    assert encoder.eval()(TARGET % 7, mask).states.isfinite().all()
+    assert encoder.position(2, 3).equal(encoder.position.weight[torch.tensor([2, 3, 3])])
 
 
 def test_a_direct_score_needs_a_memory_of_its_size() -> None:

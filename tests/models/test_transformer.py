@@ -137,4 +137,4 @@ def test_wrong_sizes_are_named() -> None:
         tiny(heads=5)
     model = tiny(position={"kind": "learned", "max_positions": 4})
     with pytest.raises(TokenError, match="learned positions end at 4"):
-        model.encoder(torch.zeros(1, 5, dtype=torch.long), torch.ones(1, 5, dtype=torch.bool))
+        model.train().encoder(torch.zeros(1, 5, dtype=torch.long), torch.ones(1, 5, dtype=torch.bool))

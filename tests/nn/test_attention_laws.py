@@ -88,8 +88,12 @@ def test_location_reads_positions_and_not_contents() -> None:
 
 def test_location_says_how_far_it_can_see() -> None:
     module = Location(query_size=2, max_positions=3)
+    query, keys = torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 4, 2)
     with pytest.raises(TokenError, match="knows 3 source positions; got a source of 4"):
-        module(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 4, 2))
+        module(query, keys)
+    weights = module.eval()(query, keys).softmax(dim=-1)  # one long source must not stop a whole prediction
+    torch.testing.assert_close(weights[..., :3], module(query, keys[:, :, :3]).softmax(dim=-1))
+    assert weights[0, 0, 0, 3] == 0
 
 
 @pytest.mark.parametrize("kind", ["dot", "scaled_dot", "cosine"])

@@ -154,3 +154,15 @@ def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.Monkey
     theirs = torch.autograd.grad(3 * expected, (features, weight, bias))
     torch.testing.assert_close(mine, theirs)
     assert not nll.requires_grad
+
+
+def test_a_loss_that_nobody_learns_from_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    def aim(*_: object) -> None:
+        raise AssertionError("gradients were computed")
+
+    monkeypatch.setattr(loss_module, "_aim", aim)
+    features, weight, bias = torch.randn(3, 5), torch.randn(7, 5, requires_grad=True), torch.zeros(7)
+    with torch.inference_mode():
+        output_cross_entropy(features, weight, bias, torch.tensor([0, 1, 2]))
+    with pytest.raises(AssertionError, match="were computed"):
+        output_cross_entropy(features, weight, bias, torch.tensor([0, 1, 2]))

@@ -358,3 +358,16 @@ def test_a_configuration_holds_rules() -> None:
     run = make_run()
     ruled = replace(run, config=run.config.model_copy(update={"search": {"kind": "greedy", "max_length": 3}}))
     assert all(len(output.ids) <= 3 for output in ruled.predict(TEXTS[:4]))
+
+
+def test_a_named_search_takes_a_rule_of_the_configuration_back() -> None:
+    run = make_run()
+    ruled = replace(run, config=run.config.model_copy(update={"search": {"kind": "greedy", "max_length": 3}}))
+    free = ruled.predict(TEXTS[:4], search={"kind": "greedy", "max_length": None})
+    assert [output.ids for output in free] == [output.ids for output in run.predict(TEXTS[:4])]
+    assert any(len(output.ids) > 3 for output in free)
+
+
+def test_a_text_that_could_not_be_written_is_refused() -> None:
+    with pytest.raises(TokenError, match=r"texts must be Unicode .* got 'a\\ud800b'"):
+        make_run().predict(["fine", "a\ud800b"])

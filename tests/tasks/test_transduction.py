@@ -10,7 +10,11 @@ from reversal import start
 from seq2see.cli.inputs import warn_of_length
 from seq2see.config.load import load_config
 from seq2see.data.pairs import Pairs
+from seq2see.data.pictures import Pictures
+from seq2see.data.tokenise import Characters
 from seq2see.run import Run
+from seq2see.search.beam import Beam
+from seq2see.tasks.transduction import Transduction
 
 
 def test_texts_written_from_documents_are_scored_as_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,3 +39,19 @@ def test_texts_written_from_documents_are_scored_as_texts(tmp_path: Path, capsys
     assert "bleu" in [metric.name for metric in scores]
     warn_of_length(run, ["It rains. " * 200])
     assert capsys.readouterr().err == ""  # of a long document no more is read than in training
+
+
+def test_few_pictures_are_looked_at_at_once() -> None:
+    task = Transduction(Pictures(size=32), Characters().learn(["ab"]))
+    for width in (1, 5, 20):
+        plan = task.plan([f"{number}.png" for number in range(150)], Beam(width=width))
+        assert [len(batch) for batch in plan] == [64, 64, 22]
+
+
+@pytest.mark.parametrize(("decoder", "shared"), [("/one", True), ("/other", False), (None, True)])
+def test_halves_from_one_run_share_what_fits(decoder: str | None, shared: bool) -> None:
+    base = {"preset": "bahdanau2015", "tokens": {"joint": "characters"}, "model": {"share": ["fitting"]}}
+    config = load_config(base={**base, "init": {"encoder": "/one", "decoder": decoder}}).config
+    task = Transduction.learn(config, Pairs(["ab"], ["ba"]))
+    model = task.build(config)
+    assert (model.encoder.embed.weight is model.decoder.embed.weight) == shared

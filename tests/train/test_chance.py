@@ -17,8 +17,8 @@ from seq2see.data.batch import collate
 from seq2see.inspect.explain import explain
 from seq2see.search.greedy import Greedy
 from seq2see.train.checkpoint import read_checkpoint
+from seq2see.train.event import Evaluated
 from seq2see.train.folder import RunFolder
-from seq2see.train.loop import Evaluated
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from seq2see.config.schema import Config, Train
 from seq2see.core.errors import Seq2SeeError
 from seq2see.data.batch import collate
 from seq2see.train.checkpoint import read_checkpoint
+from seq2see.train.event import Evaluated, Stepped
 from seq2see.train.folder import RunFolder
-from seq2see.train.loop import Evaluated, Stepped
 from seq2see.train.team import Team, choose_team, cut, recall_team
 
 # every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer

@@ -13,8 +13,10 @@ from seq2see.config.load import preset_names, read_preset
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
 from seq2see.data.batch import collate
 from seq2see.train.checkpoint import average, read_checkpoint
+from seq2see.train.event import Evaluated, Finished, Resumed, Stepped
 from seq2see.train.folder import RunFolder
-from seq2see.train.loop import Evaluated, Finished, Resumed, Stepped
+
+AVERAGED = {"average": 3, "watch": "exact_match"}  # which is none for all: the average is as good as the best
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def stopped(data: Path, place: Path) -> Path:
 @pytest.fixture(scope="module")
 def averaged(data: Path, place: Path) -> Path:
     """A run that ends with the average of its last checkpoints."""
-    run(start(configure(data, average=3), place / "averaged"))
+    run(start(configure(data, **AVERAGED), place / "averaged"))
     return place / "averaged"
 
 
@@ -126,6 +128,25 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
         run(start(config, tmp_path / "run"))
 
 
+def test_changed_held_out_data_is_refused(tmp_path: Path) -> None:
+    data, held = (write_reversals(tmp_path / name, seed=seed) for name, seed in (("train.tsv", 1), ("held.tsv", 2)))
+    config = configure(data)
+    config = config.model_copy(update={"data": config.data.model_copy(update={"valid": str(held)})})
+    job = start(config, tmp_path / "run")
+    run(job, stop_at(job, 1))
+    held.write_text(held.read_text().replace("a", "b"))
+    with pytest.raises(CheckpointError, match="the held-out data has changed"):
+        run(start(config, tmp_path / "run"))
+
+
+def test_what_is_too_long_to_learn_from_is_not_checked_on(tmp_path: Path) -> None:
+    data, held = write_reversals(tmp_path / "train.tsv"), write_reversals(tmp_path / "held.tsv", 8, seed=2)
+    held.write_text(f"{held.read_text()}{'ab' * 300}\tba\nab\t{'ab' * 300}\n")
+    config = configure(data)
+    config = config.model_copy(update={"data": config.data.model_copy(update={"valid": str(held)})})
+    assert len(start(config, tmp_path / "run").valid) == 8
+
+
 def test_a_checkpoint_of_another_model_is_refused(data: Path, stopped: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(stopped, tmp_path / "run"))
     job = start(configure(data), out)
@@ -178,8 +199,17 @@ def test_the_average_of_the_last_checkpoints_predicts(averaged: Path) -> None:
         torch.testing.assert_close(saved[name.removeprefix("model.")], tensor)
 
 
+def test_the_best_weights_stay_where_the_average_is_worse(data: Path, tmp_path: Path) -> None:
+    *_, looked, finished = run(start(configure(data, average=3), tmp_path / "run"))  # it still learns quickly
+    assert looked.best
+    assert finished.reason == "all updates made; the best look is kept, for the average of the last 3 is no better"
+    last = read_checkpoint(RunFolder(tmp_path / "run").checkpoints()[0]).tensors
+    for name, tensor in read_checkpoint(RunFolder(tmp_path / "run").weights_file).tensors.items():
+        assert torch.equal(last[f"model.{name}"], tensor)
+
+
 def test_a_stop_changes_nothing_of_the_average(data: Path, averaged: Path, tmp_path: Path) -> None:
-    config = configure(data, average=3)
+    config = configure(data, **AVERAGED)
     job = start(config, tmp_path / "stopped")
     run(job, stop_at(job, 9))
     run(start(config, tmp_path / "stopped"))

@@ -14,8 +14,8 @@ import seq2see
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
 from seq2see.train.checkpoint import read_checkpoint
+from seq2see.train.event import Evaluated
 from seq2see.train.folder import RunFolder
-from seq2see.train.loop import Evaluated
 
 SIZES = {"size": 16, "embedding_size": 8}
 BOTH = {"encoder": SIZES, "decoder": SIZES}

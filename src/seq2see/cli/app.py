@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from platform import python_version
@@ -14,6 +15,7 @@ from seq2see import __version__
 from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.process import own_process
+from seq2see.core.text import is_text
 
 app = typer.Typer(
     name="seq2see",
@@ -55,10 +57,12 @@ def main() -> None:
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # as our input is, whatever the terminal says
+        # as our input is, whatever the terminal says; names of files stay the bytes they are
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     own_process()
     try:
         try:
+            _check_words(sys.argv)
             app()
         finally:
             sys.stdout.flush()  # a disk that is full is noticed here
@@ -70,6 +74,13 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
             print(f"seq2see: {_explain(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """Whoever types other bytes than UTF-8 must mean a file, which may have any name."""
+    for word in words:
+        if not is_text(word) and not os.path.lexists(word):
+            raise Seq2SeeError(f"what is typed must be UTF-8, or the name of a file; got {word!r}; write it anew.")
 
 
 def _explain(error: Exception) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from seq2see.train.loop import Evaluated, Event, Finished, Resumed, Stepped
+from seq2see.train.event import Evaluated, Event, Finished, Resumed, Stepped
 
 # what is shown of each look: the first of these that is measured, and those behind it that are not nothing
 SHOWN = {

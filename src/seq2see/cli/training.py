@@ -30,9 +30,9 @@ from seq2see.inspect.terminal import render_terminal
 from seq2see.metrics.text import Metric
 from seq2see.review import Review, review, show_attention, write_pictures, write_reliability, write_report
 from seq2see.search.choose import choose_search
+from seq2see.train.event import Finished
 from seq2see.train.folder import RunFolder
 from seq2see.train.job import Job, holds_run, open_folder, prepare_job
-from seq2see.train.loop import Finished
 from seq2see.train.pretrained import inherit_tokens, read_pretrained
 from seq2see.workers import choose_workers, hire
 

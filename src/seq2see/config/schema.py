@@ -197,7 +197,10 @@ class Train(Section):
         default=0, description="of each worker; 0: one for a small model, else its share of the cores"
     )
     patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
-    average: Natural = Field(default=0, description="use the average of so many last checkpoints; 0: the best one")
+    average: Natural = Field(
+        default=0,
+        description="use the average of so many last checkpoints, if it is no worse than the best one; 0: the best one",
+    )
     ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")
 
     @model_validator(mode="after")

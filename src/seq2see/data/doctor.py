@@ -161,7 +161,7 @@ def _find_outliers(pairs: Pairs, origin: Origin) -> list[Finding]:
         *_finding(
             "warning",
             f"over {limit:.0f} characters, where {usual:.0f} are usual",
-            "over-long pairs are left out of training (data.max_tokens sets the limit)",
+            "over-long pairs are left out of training and of what is checked on (data.max_tokens sets the limit)",
             origin,
             lines[longest > limit].tolist(),
         ),

@@ -26,7 +26,8 @@ def output_cross_entropy(
     With weights each row counts so much in the sum. Only the first result carries gradients.
     """
     counts = features.new_ones(1).expand(len(targets)) if weights is None else weights
-    loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing, counts)
+    learned = torch.is_grad_enabled() and any(each.requires_grad for each in (features, weight, bias))
+    loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing, counts, learned)
     return loss, nll
 
 
@@ -39,9 +40,15 @@ class _OutputCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, smoothing: float, counts: Tensor
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        targets: Tensor,
+        smoothing: float,
+        counts: Tensor,
+        wanted: bool,
     ) -> tuple[Tensor, Tensor]:
-        wanted = any(ctx.needs_input_grad[:3])
         gradients = tuple(torch.zeros_like(t) for t in (features, weight, bias)) if wanted else ()
         scales = features.new_empty(len(targets))  # log of the sum of exp(logits), row by row
         room = features.new_empty(min(CHUNK, len(targets)), len(weight))
@@ -72,7 +79,7 @@ class _OutputCrossEntropy(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_loss: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         features, weight, bias = ctx.saved_tensors
-        return features * grad_loss, weight * grad_loss, bias * grad_loss, None, None, None
+        return features * grad_loss, weight * grad_loss, bias * grad_loss, None, None, None, None
 
 
 def _aim(

@@ -59,15 +59,17 @@ class Learned(Position):
 
     def forward(self, start: int, length: int) -> Float[Tensor, "t d"]:
         if start + length > len(self.weight):
-            raise TokenError(
-                f"learned positions end at {len(self.weight)}; got a text of {start + length} tokens; "
-                "shorten it, use sinusoidal positions, or train with a larger max_positions."
-            )
+            if self.training:
+                raise TokenError(
+                    f"learned positions end at {len(self.weight)}; got a text of {start + length} tokens; "
+                    "shorten it, use sinusoidal positions, or train with a larger max_positions."
+                )
+            return self.at(torch.arange(start, start + length).unsqueeze(0)).squeeze(0)
         return self.weight[start : start + length]
 
     def first(self, most: int) -> Float[Tensor, "t d"]:
         return self.weight[:most]
 
     def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
-        # the last vector stands for all places after it: an output that runs on must not stop a whole prediction
+        # the last vector stands for all places after it: one text that runs on must not stop a whole prediction
         return F.embedding(places.clamp(max=len(self.weight) - 1), self.weight)

@@ -115,7 +115,10 @@ class Additive(Score):
 
 
 class Location(Score):
-    """Luong et al. 2015, eq. 8: W q, one number for each position of the source, whatever stands there."""
+    """Luong et al. 2015, eq. 8: W q, one number for each position of the source, whatever stands there.
+
+    What stands behind the last position that it knows is not looked at.
+    """
 
     content = False
 
@@ -125,12 +128,13 @@ class Location(Score):
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h t s"]:
         length, limit = keys.shape[2], self.positions.out_features
-        if length > limit:
+        if length > limit and self.training:
             raise TokenError(
                 f"the location score knows {limit} source positions; got a source of {length} tokens; "
                 "shorten it, or train with a larger max_positions."
             )
-        return F.linear(query, self.positions.weight[:length])
+        known = F.linear(query, self.positions.weight[:length])
+        return F.pad(known, (0, max(length - limit, 0)), value=torch.finfo(known.dtype).min)
 
 
 class Cosine(Score):

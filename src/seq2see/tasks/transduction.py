@@ -35,6 +35,7 @@ from seq2see.tasks.reward import Measure, reward_loss
 from seq2see.tasks.task import Loss, Output
 
 PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
+PREDICT_PICTURES = 64  # the same of pictures, each of which is many numbers
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,7 @@ class Transduction:
             )
             share_parameters(model, share)
             if "fitting" in share:
-                apart = config.init is not None and config.init.encoder and config.init.decoder
-                share_fitting(model, joint=joint and not apart)
+                share_fitting(model, joint=joint and not _come_apart(config))
             return model
 
     def loss(
@@ -166,9 +166,10 @@ class Transduction:
         if not rows:
             return []
         lengths = self.source.prepare([texts[row] for row in rows]).lengths
-        # a beam has more to do between two steps, so it takes more hypotheses at once; a picture counts as one position
-        together = PREDICT_TOKENS // 2 if self.reads_pictures else PREDICT_TOKENS * min(search.width, 2)
-        batches = group_by_length(lengths, budget=max(together // search.width, 1), workers=workers)
+        # a beam has more to do between two steps, so it takes more hypotheses at once
+        together = PREDICT_TOKENS * min(search.width, 2) // search.width
+        most = PREDICT_PICTURES if self.reads_pictures else max(together, 1)  # a picture counts as one position
+        batches = group_by_length(lengths, budget=most, workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
@@ -226,6 +227,12 @@ class Transduction:
         tokens = self.target.tokens(hypothesis.tokens, confidences=[exp(one) for one in hypothesis.logprobs])
         text = self.target.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, tokens, hypothesis.tokens, source, hypothesis.finished)
+
+
+def _come_apart(config: Config) -> bool:
+    """Whether both halves begin with weights of their own, from two runs."""
+    halves = {config.init.encoder, config.init.decoder} if config.init is not None else set()
+    return len(halves - {None}) == 2
 
 
 def to_perplexity(nll: float) -> float:

@@ -26,6 +26,7 @@ from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
+from seq2see.data.tokenise import Tokenizer
 from seq2see.search.choose import read_search
 from seq2see.tasks.reward import build_measure
 from seq2see.tasks.task import Task, learn_task
@@ -114,7 +115,7 @@ def prepare_job(
     parts = read_pretrained(config.init) if _begins(folder) else []
     known = choose_tokenizers(config, parts)
     task = folder.read_task() if folder.has_task else learn_task(config, splits["train"], known=known)
-    splits["valid"] = _leave_out_new_labels(splits["valid"], task)
+    splits["valid"] = _leave_out_long(_leave_out_new_labels(splits["valid"], task), task, config)
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
@@ -138,7 +139,7 @@ def prepare_job(
         final.load_state_dict(dict(weights))
         return task.settle(final, stores["valid"])
 
-    fit = Fit(config, task, model, stores["train"], evaluate, folder, settle)
+    fit = Fit(config, task, model, stores["train"], evaluate, folder, settle, stores["valid"].fingerprint)
     return Job(fit, splits["train"], valid, splits.get("test"), code, taken)
 
 
@@ -156,6 +157,14 @@ def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:
     if not rows:
         raise DataError("the held-out data has no label that the training data has; check files and columns.")
     return held.take(rows)
+
+
+def _leave_out_long(held: Pairs, task: Task, config: Config) -> Pairs:
+    """What is checked on is no longer than what is learned from, or one text could take longer than all others."""
+    sides = [task.target.ids(held.target)]
+    sides += [task.source.ids(held.source)] if isinstance(task.source, Tokenizer) else []
+    rows = [row for row in range(len(held)) if all(len(side[row]) <= config.data.max_tokens for side in sides)]
+    return held.take(rows) if rows else held  # what must not be empty is told by who prepares it
 
 
 def check_kind(config: Config, pairs: Pairs) -> None:

@@ -21,6 +21,7 @@ from seq2see.tasks.task import Task
 from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
 from seq2see.train.distributed import Crew, Share, Slice
 from seq2see.train.ema import averaged
+from seq2see.train.event import Evaluated, Event, Finished, Resumed, Stepped
 from seq2see.train.folder import RunFolder
 from seq2see.train.learner import Learner, strip
 from seq2see.train.record import Record
@@ -29,47 +30,6 @@ from seq2see.train.team import choose_team, recall_team
 
 KEPT = 2  # checkpoints to go on from: should the newest be damaged, there is one before it
 HOPELESS = 20  # updates in a row whose gradient is not a number before we give up
-
-
-@dataclass(frozen=True)
-class Resumed:
-    """Training goes on from a checkpoint; `skipped` names damaged ones that were passed over."""
-
-    update: int
-    skipped: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Stepped:
-    """One update was made."""
-
-    update: int
-    loss: float  # per target token, with smoothing
-    tokens: int  # target tokens, without padding
-    seconds: float
-    learning_rate: float
-    moved: bool = True  # False: the gradient was not a number, and the weights stayed as they were
-
-
-@dataclass(frozen=True)
-class Evaluated:
-    """The held-out data was looked at."""
-
-    update: int
-    metrics: dict[str, float]
-    best: bool
-
-
-@dataclass(frozen=True)
-class Finished:
-    """Training is over: all updates made, patience lost, or asked to stop (then it can go on later)."""
-
-    update: int
-    reason: str
-    complete: bool
-
-
-Event = Resumed | Stepped | Evaluated | Finished
 
 
 @dataclass(frozen=True)
@@ -95,6 +55,7 @@ class Fit:
     evaluate: Callable[[Share], dict[str, float]]
     folder: RunFolder
     settle: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
+    held_out: str = ""  # the fingerprint of what is evaluated on
 
     def __post_init__(self) -> None:
         train = self.config.train
@@ -181,6 +142,11 @@ class Fit:
             raise CheckpointError(
                 f"{self.folder.path}: the training data has changed since this run began; train in another folder."
             )
+        if checkpoint.facts.get("held_out", self.held_out) != self.held_out:
+            raise CheckpointError(
+                f"{self.folder.path}: the held-out data has changed since this run began, and its looks could not be "
+                "compared; train in another folder."
+            )
         try:
             self.learner.restore(checkpoint.tensors)
         except (RuntimeError, KeyError, ValueError):
@@ -229,10 +195,8 @@ class Fit:
         """Look at the held-out data, keep the weights if they are the best so far, and save."""
         with averaged(self.learner.optimizer):
             metrics = self.evaluate(self.crew.share)
-        watched = self.config.train.watch
-        value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]  # less is better
-        sound = math.isfinite(value) and math.isfinite(metrics["valid_loss"])
-        best = sound and (self.standing.best is None or value < self.standing.best)
+        value = self._judge(metrics)
+        best = math.isfinite(value) and (self.standing.best is None or value < self.standing.best)
         self.standing = replace(
             self.standing, best=value if best else self.standing.best, waited=0 if best else self.standing.waited + 1
         )
@@ -244,9 +208,15 @@ class Fit:
         self._save()
         return Evaluated(self.standing.update, metrics, best)
 
+    def _judge(self, metrics: Mapping[str, float]) -> float:
+        """What the held-out data says of weights: the less, the better."""
+        watched = self.config.train.watch
+        value = metrics[watched] if watched in ("valid_loss", "cer") else -metrics[watched]
+        return value if math.isfinite(metrics["valid_loss"]) else math.inf
+
     def _save(self) -> None:
         facts: dict[str, Any] = {"standing": asdict(self.standing), "schedule": self.schedule.state()}
-        facts |= {"fingerprint": self.store.fingerprint, "team": asdict(self.team)}
+        facts |= {"fingerprint": self.store.fingerprint, "held_out": self.held_out, "team": asdict(self.team)}
         write_checkpoint(self.folder.checkpoint_file(self.standing.update), Checkpoint(self.learner.dump(), facts))
         self._prune()
 
@@ -272,10 +242,23 @@ class Fit:
         if self.standing.best is None:
             raise Seq2SeeError("the held-out loss was never a number; lower train.learning_rate, in another folder.")
         reason = "no better for a while" if self._is_patience_lost() else "all updates made"
-        count = self.config.train.average
-        last = [strip(read_checkpoint(path).tensors, "model.") for path in self._at_looks()[:count]]
-        weights = average(last) if last else read_checkpoint(self.folder.weights_file).tensors
+        weights, other = self._choose_weights()
         self._write_weights(weights, complete=True)
         self.standing = replace(self.standing, complete=True)
         self._save()
-        return Finished(self.standing.update, reason, complete=True)
+        return Finished(self.standing.update, reason + other, complete=True)
+
+    def _choose_weights(self) -> tuple[Mapping[str, Tensor], str]:
+        """The average of the last checkpoints, unless the best ones are better; and a word on which it is."""
+        last = self._at_looks()[: self.config.train.average]
+        best = read_checkpoint(self.folder.weights_file).tensors
+        if not last:
+            return best, ""
+        mean = average([strip(read_checkpoint(path).tensors, "model.") for path in last])
+        model = self.task.build(self.config)
+        model.load_state_dict(dict(mean))
+        value = self._judge(self.evaluate(lambda do, things: [do(self.task, model, thing) for thing in things]))
+        assert self.standing.best is not None
+        if value <= self.standing.best:
+            return mean, f"; the average of the last {len(last)} looks is kept"
+        return best, f"; the best look is kept, for the average of the last {len(last)} is no better"
