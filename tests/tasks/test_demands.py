@@ -364,7 +364,7 @@ def test_a_named_search_takes_a_rule_of_the_configuration_back() -> None:
     run = make_run()
     ruled = replace(run, config=run.config.model_copy(update={"search": {"kind": "greedy", "max_length": 3}}))
     free = ruled.predict(TEXTS[:4], search={"kind": "greedy", "max_length": None})
-    assert [output.ids for output in free] == [output.ids for output in run.predict(TEXTS[:4])]
+    assert [output.ids for output in free] == [output.ids for output in run.predict(TEXTS[:4], beam=1)]
     assert any(len(output.ids) > 3 for output in free)
 
 

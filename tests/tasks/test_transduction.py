@@ -51,6 +51,7 @@ def test_few_pictures_are_looked_at_at_once() -> None:
 @pytest.mark.parametrize(("decoder", "shared"), [("/one", True), ("/other", False), (None, True)])
 def test_halves_from_one_run_share_what_fits(decoder: str | None, shared: bool) -> None:
     base = {"preset": "bahdanau2015", "tokens": {"joint": "characters"}, "model": {"share": ["fitting"]}}
+    base |= {"data": {"train": "pairs.tsv"}}
     config = load_config(base={**base, "init": {"encoder": "/one", "decoder": decoder}}).config
     task = Transduction.learn(config, Pairs(["ab"], ["ba"]))
     model = task.build(config)
