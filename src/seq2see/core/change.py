@@ -40,10 +40,10 @@ class Change:
         return chosen[None, :, None, None]
 
 
-def active_changes(module: nn.Module) -> "list[Change] | None":
+def active_changes(module: nn.Module) -> Sequence[Change]:
     """The changes to one Attend that hold right now, if any."""
     active = _active.get()
-    return None if active is None else active.get(module)
+    return () if active is None else active.get(module, ())
 
 
 def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Change]) -> Float[Tensor, "b h t s"]:
