@@ -21,8 +21,9 @@ _active: ContextVar["dict[nn.Module, list[Change]] | None"] = ContextVar("seq2se
 class Change:
     """What is done to some heads of one Attend: another temperature, or weights that are not its own.
 
-    Scores are divided by the temperature before they are normalised. Weights `none` are all zero, so that the head adds
-    nothing (Michel et al. 2019, section 2.3); `uniform` are equal for all keys it may attend to.
+    Scores are divided by the temperature before they are normalised; those of a memory machine's head when it sharpens.
+    Weights `none` are all zero, so that the head adds nothing (Michel et al. 2019, section 2.3); `uniform` are equal
+    for all keys it may attend to.
     """
 
     name: str  # the path of the Attend inside the model, as traces name it
