@@ -194,7 +194,7 @@ class Desk:
                 raise RefusalError("a stream has one output if it is sampled; leave out n_best.", status=409)
             if question.attention != "none":
                 self._check_sources(order)
-            speaker = Speaker(order.run, post)
+            speaker = Speaker(order.run, post, replaces=order.how.replace_unknown is not False)
 
             def finish(prediction: Prediction) -> dict[str, Any]:
                 speaker.finish(prediction)
