@@ -108,6 +108,19 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
     ask(folders, talk, bounds=Bounds(weights=12 * 100, seconds=300.0))
 
 
+def test_what_leaving_out_reads_is_bounded(folders: list[Path], labels: Path) -> None:
+    asked = [{"model": "rnn", "text": "ab " * 300, "max_length": 3}, {"model": "labels", "text": "it rains " * 450}]
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        plain = [(await client.post("/v1/explain", json=body)).status_code for body in asked]
+        return plain, [await client.post("/v1/explain", json={**body, "leave_out": True}) for body in asked]
+
+    plain, left = ask([*folders, labels], talk)
+    assert plain == [200, 200]
+    for answer, most in zip(left, ("50,000", "500,000"), strict=True):
+        assert (answer.status_code, f"leave_out reads up to {most} tokens" in answer.text) == (409, True)
+
+
 def test_heads_are_counted_wherever_they_are(folders: list[Path]) -> None:
     recurrent, transformer = (load(folder) for folder in folders)
     small = {"kind": "ntm", "size": 4, "embedding_size": 2, "heads": 3}
