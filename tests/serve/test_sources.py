@@ -1,15 +1,21 @@
 """Pictures and documents are served as texts are, and what is sent is never taken for a path."""
 
+import asyncio
 import base64
+import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image
 from served import Client, ask
 
 from seq2see.run import load
 from seq2see.serve.desk import Desk
+from seq2see.serve.picture import check_picture
+from seq2see.serve.schema import Bounds
 
 
 def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) -> None:
@@ -36,6 +42,28 @@ def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) 
     assert seen["picture"].startswith("data:image/")
     assert "event: done" in streamed
     assert "/tmp" not in json.dumps([sent, coded, seen]) + streamed
+
+
+def test_nobody_waits_while_a_picture_is_looked_at(captions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def look(data: bytes, bounds: Bounds) -> str:
+        begun.set()
+        assert done.wait(10)
+        return check_picture(data, bounds)
+
+    monkeypatch.setattr("seq2see.serve.picture.check_picture", look)
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(file, "PNG")
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = asyncio.create_task(client.post("/v1/predict", files={"image": ("a.png", file.getvalue())}))
+        await asyncio.to_thread(begun.wait, 10)
+        alive = await client.get("/health")
+        done.set()
+        return alive.status_code, (await asked).status_code
+
+    assert ask([captions], talk) == (200, 200)
 
 
 def test_a_text_is_never_taken_for_the_path_of_a_picture(captions: Path, tmp_path: Path) -> None:
