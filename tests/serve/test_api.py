@@ -343,7 +343,14 @@ def make_picture(size: tuple[int, int] = (4, 4)) -> bytes:
 
 def test_pictures_are_looked_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_picture(make_picture(), Bounds()) == "PNG"
-    for data in (b"", b"GIF89a", make_picture((64, 64))[:60], b"<svg></svg>"):
+    for data in (
+        b"",
+        b"GIF89a",
+        make_picture((64, 64))[:60],
+        b"<svg></svg>",
+        b"II*\0" + b"\xff" * 40,
+        b"P6 9 9 255\n1",
+    ):
         with pytest.raises(RefusalError, match="whole picture"):
             check_picture(data, Bounds())
     with pytest.raises(RefusalError, match="pixels"):

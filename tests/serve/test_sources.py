@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 from served import Client, ask
 
+from seq2see.data.image import FORMATS
 from seq2see.run import load
 from seq2see.serve.desk import Desk
 from seq2see.serve.picture import check_picture
@@ -42,6 +43,19 @@ def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) 
     assert seen["picture"].startswith("data:image/")
     assert "event: done" in streamed
     assert "/tmp" not in json.dumps([sent, coded, seen]) + streamed
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_kind_of_picture_that_is_trained_on_is_served(captions: Path, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"green.{kind.lower()}"
+    Image.new("RGB", (20, 24), "green").save(file, kind)
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        return await client.post("/v1/predict", files={"image": (file.name, file.read_bytes())})
+
+    answer = ask([captions], talk)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["outputs"][0]["text"] == load(captions).predict(str(file)).text
 
 
 def test_nobody_waits_while_a_picture_is_looked_at(captions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
