@@ -13,6 +13,7 @@ from PIL import Image
 from served import Client, ask
 
 from seq2see.data.image import FORMATS
+from seq2see.data.sentences import join_sentences
 from seq2see.run import load
 from seq2see.serve.desk import Desk
 from seq2see.serve.picture import check_picture
@@ -111,3 +112,53 @@ def test_documents_get_labels(labels: Path) -> None:
     assert seen["sentences"] == output["attention"]["sentences"]
     assert "chooses labels" in wrong["error"]
     assert (blank["target"], blank["falls"]) == ("", [])
+
+
+def test_a_document_may_come_as_its_sentences(labels: Path) -> None:
+    sentences = ["It rains", "The gold is real, e.g. here. Really", "A dog runs by."]
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = await client.post("/v1/predict", json={"document": sentences, "attention": "full"})
+        seen = await client.post("/v1/explain", json={"document": sentences, "leave_out": True})
+        long = [await client.post("/v1/predict", json={"document": each}) for each in (["a" * 6000], ["a" * 600] * 9)]
+        other = await client.post("/v1/predict", json={"texts": sentences})
+        return asked.json()["outputs"], seen.json(), [each.status_code for each in long], other.json()["outputs"]
+
+    [output], seen, long, others = ask([labels], talk)
+    assert output["probabilities"] == load(labels).predict(join_sentences(sentences)).probabilities
+    for trace in (output["attention"], seen):
+        cut = [trace["source"][each["start"] : each["end"]] for each in trace["sentences"]]
+        assert cut == sentences
+    assert output["source"] == "\n".join([*sentences, ""])
+    assert long == [422, 409]
+    assert len(others) == 3  # texts are documents of their own
+
+
+WISHES: list[dict[str, Any]] = [
+    {"beam": 4},
+    {"prefix": "go"},
+    {"prefix_ids": [5]},
+    {"sample": {"seed": 1}},
+    {"length_penalty": 0.5},
+    {"max_length": 4, "ban": ["bad"]},
+    {"replace_unknown": True},
+]
+
+
+@pytest.mark.parametrize("wishes", WISHES, ids=str)
+def test_what_means_nothing_to_labels_is_refused(labels: Path, wishes: dict[str, Any]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        paths = ("/v1/predict", "/v1/predict/stream", "/v1/explain")
+        return [await client.post(path, json={"text": "It rains.", **wishes}) for path in paths]
+
+    sentence = f"this run chooses labels and writes nothing; without effect: {', '.join(wishes)}; leave that out."
+    for answer in ask([labels], talk):
+        assert (answer.status_code, answer.json()) == (409, {"error": sentence})
+
+
+def test_as_many_labels_come_as_are_asked_for(labels: Path) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        return (await client.post("/v1/predict", json={"text": "It rains.", "n_best": 2})).json()
+
+    [output] = ask([labels], talk)["outputs"]
+    assert {output["text"], *(other["text"] for other in output["alternatives"])} == {"good", "bad"}

@@ -7,6 +7,7 @@ from typing import Any
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.word import find_words
+from seq2see.data.sentences import show_sentences
 from seq2see.data.tokenise import Tokenizer
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
@@ -43,7 +44,7 @@ class Recorder(History):
 def describe(prediction: Prediction, attention: str = "none", *, source: bool = True) -> dict[str, Any]:
     """Everything about a prediction; `source` is left out where it is a file of ours."""
     row: dict[str, Any] = {
-        "source": prediction.source if source else None,
+        "source": show_sentences(prediction.source) if source else None,
         "text": prediction.text,
         "score": prediction.score,
         "finished": prediction.finished,

@@ -68,6 +68,8 @@ class Desk:
         kind = source_kind(run)
         sources = await self._read_sources(question, name, kind, picture, stack)
         check_beginnings(question, self.bounds)
+        if not isinstance(run.task, Transduction):
+            question.check_labels()
         how = question.decide(run)
         # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
         # show itself: there nobody would see a narrow decision, so they go alone

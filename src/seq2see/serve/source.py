@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from seq2see.data.sentences import join_sentences
 from seq2see.serve.schema import Bounds, Question, RefusalError
 from seq2see.serve.shelf import Kind
 
@@ -24,6 +25,8 @@ def check_kind(question: Question, picture: bytes | None, name: str, kind: Kind)
 
 def read_texts(question: Question, bounds: Bounds) -> Sequence[str]:
     """The texts or documents of a question."""
+    if isinstance(question.document, tuple):
+        return [_join_document(question.document, bounds)]
     sources = question.texts if question.texts is not None else (question.text or question.document or "",)
     if not 1 <= len(sources) <= bounds.texts:
         raise RefusalError(f"there must be 1 to {bounds.texts} texts; got {len(sources)}.")
@@ -40,6 +43,20 @@ def check_beginnings(question: Question, bounds: Bounds) -> None:
     _check_length(getattr(question, "target", None) or "", bounds, " in target")
     if len(question.prefix_ids or ()) > bounds.length:
         raise RefusalError(f"prefix_ids may have {bounds.length:,} tokens; got {len(question.prefix_ids or ()):,}.")
+
+
+def _join_document(sentences: Sequence[str], bounds: Bounds) -> str:
+    """A document whose sentences are cut already; together they are bounded as a text is."""
+    for place, sentence in enumerate(sentences, 1):
+        _check_length(sentence, bounds, f" (sentence {place})")
+    document = join_sentences(sentences)
+    if len(document) > bounds.text:
+        raise RefusalError(
+            f"the sentences of a document, and one break for each, may have {bounds.text:,} characters; got "
+            f"{len(document):,}.",
+            status=409,
+        )
+    return document
 
 
 def _check_length(text: str, bounds: Bounds, which: str) -> None:
