@@ -72,7 +72,7 @@ class Desk:
             question.check_labels()
         how = question.decide(run)
         # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
-        # show itself: there nobody would see a narrow decision, so they go alone
+        # tell: there nobody would see a narrow decision, so they go alone
         shows = isinstance(how.search, Greedy | Beam) and isinstance(run.task, Transduction)
         key = (name, id(run), question.options) if shows else None
         return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
