@@ -48,7 +48,11 @@ class Prediction(Output):
             raise Seq2SeeError("a blank source has no attention to show.")
         if self.probabilities is not None:
             return explain_label(self.run.task, self.run.model, self)
-        return explain(self.run.task, self.run.model, self.source, self.ids)
+        trace = explain(self.run.task, self.run.model, self.source, self.ids)
+        # our own tokens, which differ where a source word stands for an unknown one; as sure as the run was of them
+        tokens = zip(self.tokens, trace.target_tokens, strict=True)
+        shown = tuple(replace(token, confidence=seen.confidence) for token, seen in tokens)
+        return replace(trace, target=self.text, target_tokens=shown)
 
     @cached_property
     def layers(self) -> AttentionTrace:
@@ -137,7 +141,7 @@ class Run:
         its name, as in a configuration: "greedy", {"kind": "beam", "width": 5}); the rules too. A prefix is what
         outputs begin with: one for all, or one for each text, as text or as a tuple of ids.
         `replace_unknown` lets the model write words it does not know, and puts there the source word it looked at, or
-        your dictionary's entry. A `watch` looks on while the search works (`seq2see.search.watch`).
+        your dictionary's entry, unless it is banned. A `watch` looks on while it works (`seq2see.search.watch`).
         """
         texts = self._list_inputs(inputs)
         if search is None:
@@ -191,7 +195,7 @@ class Run:
             trace = explain(self.task, self.model, output.source, output.ids)
         except Seq2SeeError as error:
             raise SearchError(f"leave out replace_unknown: {error}") from None
-        return replace_unknown(output, trace, self.task.target, dictionary)
+        return replace_unknown(output, trace, self.task.target, dictionary, ban=how.rules.ban)
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         if not outputs:

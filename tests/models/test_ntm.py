@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from seq2see.core.change import Change, changing
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.core.trace import tracing
@@ -117,6 +118,49 @@ def test_a_trace_sees_where_heads_write_and_read() -> None:
         "encoder.read": (1, 2, 4, ROWS),
         "decoder.read": (1, 2, 3, ROWS),
     }
+
+
+def look(model: Any, *changes: Change) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The outputs of a machine under changes, and all its weights."""
+    with torch.no_grad(), changing(model, changes), tracing(model) as trace:
+        logits = model(SOURCE, MASK, TARGET)
+    return logits, {name: trace.weights(name) for name in trace.names}
+
+
+@pytest.mark.parametrize("name", ["encoder.write", "encoder.read", "decoder.read"])
+def test_a_head_can_be_switched_off_or_look_everywhere(name: str) -> None:
+    model = build(heads=2, reads=2)
+    own, seen = look(model)
+    head = seen[name].shape[1]  # the last one
+    for weights, expected in (("none", 0.0), ("uniform", 1 / ROWS)):
+        logits, changed = look(model, Change(name, (head,), weights=weights))
+        assert not torch.allclose(logits, own)
+        assert torch.equal(changed[name][:, -1], torch.full_like(seen[name][:, -1], expected))
+        # at its first step nothing else has changed yet
+        torch.testing.assert_close(changed[name][:, :-1, 0], seen[name][:, :-1, 0])
+
+
+def test_a_temperature_is_that_of_the_last_weights_of_a_head() -> None:
+    model = build(heads=2, reads=2)
+    own = look(model)[1]["decoder.read"][:, :, 0]
+    half = look(model, Change("decoder.read", (2,), temperature=0.5))[1]["decoder.read"][:, :, 0]
+    torch.testing.assert_close(half[:, 0], own[:, 0])
+    torch.testing.assert_close(half[:, 1], own[:, 1] ** 2 / (own[:, 1] ** 2).sum(dim=-1, keepdim=True))
+
+
+def test_changes_hold_for_every_hypothesis_of_a_source() -> None:
+    torch.manual_seed(2)
+    head = Head(size=5, width=WIDTH, heads=2)
+    ring = close_ring(torch.tensor([[True] * ROWS, [True] * 4 + [False] * (ROWS - 4)]))
+    keys, hidden = head.prepare(torch.randn(2, ROWS, WIDTH)), torch.randn(6, 5)  # three hypotheses each
+    stood = head.begin(ring.mask).repeat_interleave(3, dim=0)
+    with torch.no_grad():
+        own = head(hidden, keys, ring, stood)
+        with changing(head, [Change("", (2,), weights="uniform")]):
+            changed = head(hidden, keys, ring, stood)
+    equal = ring.mask / ring.mask.sum(dim=1, keepdim=True)
+    torch.testing.assert_close(changed[:, 0], own[:, 0])
+    torch.testing.assert_close(changed[:, 1], equal.repeat_interleave(3, dim=0))
 
 
 def test_the_decoder_goes_on_where_the_encoder_stood() -> None:

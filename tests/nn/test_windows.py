@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from seq2see.core.change import Change, changing
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import names, part
 from seq2see.core.trace import tracing
@@ -73,6 +74,18 @@ def test_local_attention_is_its_equations(kind: str, score: str, radius: int) ->
             a = a * np.exp(-((s - centres[..., None]) ** 2) / (2 * (radius / 2) ** 2))
         np.testing.assert_allclose(weights[source], a, atol=1e-12)
         np.testing.assert_allclose(context[source], a @ given["values"][source].numpy(), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["monotonic", "predictive"])
+def test_uniform_weights_are_equal_inside_the_window(kind: str) -> None:
+    attend, given = build("dot", {"kind": kind, "radius": 2}), draw()
+    with changing(attend, [Change("", heads=(2,), weights="uniform")]):
+        weights = look(attend, given)[1]
+    own = look(attend, given)[1]
+    inside = own > 0
+    equal = inside / np.maximum(inside.sum(axis=-1, keepdims=True), 1)
+    np.testing.assert_allclose(weights[:, 1], equal[:, 1], atol=1e-12)
+    np.testing.assert_array_equal(weights[:, [0, 2]], own[:, [0, 2]])
 
 
 @pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])

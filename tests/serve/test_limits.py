@@ -3,13 +3,18 @@
 import asyncio
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from served import Client, ask, occupied
 
+from seq2see.core.registry import part
+from seq2see.models.seq2seq import build_seq2seq
+from seq2see.run import load
 from seq2see.serve.app import make_app
+from seq2see.serve.batcher import count_heads
 from seq2see.serve.desk import Desk
 from seq2see.serve.meter import Counter, Histogram
 from seq2see.serve.schema import Bounds
@@ -101,6 +106,29 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
         assert (await client.post("/v1/explain", json=question)).status_code == 200
 
     ask(folders, talk, bounds=Bounds(weights=12 * 100, seconds=300.0))
+
+
+def test_what_leaving_out_reads_is_bounded(folders: list[Path], labels: Path) -> None:
+    asked = [{"model": "rnn", "text": "ab " * 300, "max_length": 3}, {"model": "labels", "text": "it rains " * 450}]
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        plain = [(await client.post("/v1/explain", json=body)).status_code for body in asked]
+        return plain, [await client.post("/v1/explain", json={**body, "leave_out": True}) for body in asked]
+
+    plain, left = ask([*folders, labels], talk)
+    assert plain == [200, 200]
+    for answer, most in zip(left, ("50,000", "500,000"), strict=True):
+        assert (answer.status_code, f"leave_out reads up to {most} tokens" in answer.text) == (409, True)
+
+
+def test_heads_are_counted_wherever_they_are(folders: list[Path]) -> None:
+    recurrent, transformer = (load(folder) for folder in folders)
+    small = {"kind": "ntm", "size": 4, "embedding_size": 2, "heads": 3}
+    parts = {"encoder": part("encoder", {**small, "width": 2}), "decoder": part("decoder", {**small, "start": "carry"})}
+    machine = build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=7)
+    # one; two layers with three attentions of two heads; three heads that read on each side, and one that writes
+    counts = [count_heads(run) for run in (recurrent, transformer, replace(recurrent, model=machine))]
+    assert counts == [1, 12, 7]
 
 
 def test_outputs_are_bounded_too(folders: list[Path]) -> None:

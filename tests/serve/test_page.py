@@ -282,4 +282,9 @@ def test_a_document_is_seen_at_two_levels(browser: Browser, labels: Path) -> Non
         assert heaviest.weight is not None
         assert f"{heaviest.weight:.3f}" in browser.run("document.querySelector('.readout').textContent")
         assert trace.label in browser.run("document.querySelector('.labels').textContent")
+        # the search that was chosen for another run is not asked for here
+        state = {"question": {"model": "labels", "text": text, "search": {"way": "beam"}, "prefix": "go"}}
+        browser.open("about:blank")
+        browser.open(f"{address}#{quote(json.dumps(state))}")
+        browser.wait("document.querySelector('.labels')")
     assert browser.complaints() == []

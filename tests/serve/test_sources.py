@@ -1,15 +1,23 @@
 """Pictures and documents are served as texts are, and what is sent is never taken for a path."""
 
+import asyncio
 import base64
+import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image
 from served import Client, ask
 
+from seq2see.data.image import FORMATS
+from seq2see.data.sentences import join_sentences
 from seq2see.run import load
 from seq2see.serve.desk import Desk
+from seq2see.serve.picture import check_picture
+from seq2see.serve.schema import Bounds
 
 
 def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) -> None:
@@ -36,6 +44,41 @@ def test_a_picture_comes_as_a_file_or_as_base64(captions: Path, tmp_path: Path) 
     assert seen["picture"].startswith("data:image/")
     assert "event: done" in streamed
     assert "/tmp" not in json.dumps([sent, coded, seen]) + streamed
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_kind_of_picture_that_is_trained_on_is_served(captions: Path, tmp_path: Path, kind: str) -> None:
+    file = tmp_path / f"green.{kind.lower()}"
+    Image.new("RGB", (20, 24), "green").save(file, kind)
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        return await client.post("/v1/predict", files={"image": (file.name, file.read_bytes())})
+
+    answer = ask([captions], talk)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["outputs"][0]["text"] == load(captions).predict(str(file)).text
+
+
+def test_nobody_waits_while_a_picture_is_looked_at(captions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, done = threading.Event(), threading.Event()
+
+    def look(data: bytes, bounds: Bounds) -> str:
+        begun.set()
+        assert done.wait(10)
+        return check_picture(data, bounds)
+
+    monkeypatch.setattr("seq2see.serve.picture.check_picture", look)
+    file = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(file, "PNG")
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = asyncio.create_task(client.post("/v1/predict", files={"image": ("a.png", file.getvalue())}))
+        await asyncio.to_thread(begun.wait, 10)
+        alive = await client.get("/health")
+        done.set()
+        return alive.status_code, (await asked).status_code
+
+    assert ask([captions], talk) == (200, 200)
 
 
 def test_a_text_is_never_taken_for_the_path_of_a_picture(captions: Path, tmp_path: Path) -> None:
@@ -69,3 +112,53 @@ def test_documents_get_labels(labels: Path) -> None:
     assert seen["sentences"] == output["attention"]["sentences"]
     assert "chooses labels" in wrong["error"]
     assert (blank["target"], blank["falls"]) == ("", [])
+
+
+def test_a_document_may_come_as_its_sentences(labels: Path) -> None:
+    sentences = ["It rains", "The gold is real, e.g. here. Really", "A dog runs by."]
+
+    async def talk(client: Client, desk: Desk) -> Any:
+        asked = await client.post("/v1/predict", json={"document": sentences, "attention": "full"})
+        seen = await client.post("/v1/explain", json={"document": sentences, "leave_out": True})
+        long = [await client.post("/v1/predict", json={"document": each}) for each in (["a" * 6000], ["a" * 600] * 9)]
+        other = await client.post("/v1/predict", json={"texts": sentences})
+        return asked.json()["outputs"], seen.json(), [each.status_code for each in long], other.json()["outputs"]
+
+    [output], seen, long, others = ask([labels], talk)
+    assert output["probabilities"] == load(labels).predict(join_sentences(sentences)).probabilities
+    for trace in (output["attention"], seen):
+        cut = [trace["source"][each["start"] : each["end"]] for each in trace["sentences"]]
+        assert cut == sentences
+    assert output["source"] == "\n".join([*sentences, ""])
+    assert long == [422, 409]
+    assert len(others) == 3  # texts are documents of their own
+
+
+WISHES: list[dict[str, Any]] = [
+    {"beam": 4},
+    {"prefix": "go"},
+    {"prefix_ids": [5]},
+    {"sample": {"seed": 1}},
+    {"length_penalty": 0.5},
+    {"max_length": 4, "ban": ["bad"]},
+    {"replace_unknown": True},
+]
+
+
+@pytest.mark.parametrize("wishes", WISHES, ids=str)
+def test_what_means_nothing_to_labels_is_refused(labels: Path, wishes: dict[str, Any]) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        paths = ("/v1/predict", "/v1/predict/stream", "/v1/explain")
+        return [await client.post(path, json={"text": "It rains.", **wishes}) for path in paths]
+
+    sentence = f"this run chooses labels and writes nothing; without effect: {', '.join(wishes)}; leave that out."
+    for answer in ask([labels], talk):
+        assert (answer.status_code, answer.json()) == (409, {"error": sentence})
+
+
+def test_as_many_labels_come_as_are_asked_for(labels: Path) -> None:
+    async def talk(client: Client, desk: Desk) -> Any:
+        return (await client.post("/v1/predict", json={"text": "It rains.", "n_best": 2})).json()
+
+    [output] = ask([labels], talk)["outputs"]
+    assert {output["text"], *(other["text"] for other in output["alternatives"])} == {"good", "bad"}

@@ -304,7 +304,12 @@ def test_unknown_words_are_those_that_were_looked_at(source: str, search: Any) -
     texts = ["the zebra had a cab (bad)", "a day"]
     for prediction in run.predict(texts, replace_unknown=dictionary, **options):
         assert UNKNOWN in prediction.ids
-        looked = prediction.attention.weights[:, :-1].argmax(axis=1)
+        trace = prediction.attention
+        assert (trace.target, [t.text for t in trace.target_tokens]) == (
+            prediction.text,
+            [t.text for t in prediction.tokens],
+        )
+        looked = trace.weights[:, :-1].argmax(axis=1)
         for place, number in enumerate(prediction.ids):
             token = prediction.tokens[place]
             assert prediction.text[token.start : token.end] == (token.text if number != END else "")
@@ -317,6 +322,18 @@ def test_unknown_words_are_those_that_were_looked_at(source: str, search: Any) -
         known = set(" ".join(TEXTS).split())
         assert {token.text for token in prediction.tokens if token.text != "</s>"} <= words | known
     assert all(UNKNOWN not in output.ids for output in run.predict(texts, **options))
+
+
+@pytest.mark.parametrize("dictionary", [{}, {"zebra": "Zebra", "had": "was a Zebra"}])
+def test_a_banned_word_is_not_put_in_for_an_unknown_one(dictionary: dict[str, str]) -> None:
+    run, texts = make_ignorant(), ["zebra", "the zebra had", "zebra zebra cab"]
+    plain = run.predict(texts, replace_unknown=dictionary, rules=Rules(max_length=6))
+    banned = dictionary.get("zebra", "zebra")
+    assert any(banned in prediction.text.split() for prediction in plain)
+    for prediction in run.predict(texts, replace_unknown=dictionary, rules=Rules(max_length=6, ban=[banned])):
+        assert banned not in prediction.text.split()
+        for token in prediction.tokens:
+            assert prediction.text[token.start : token.end] in (token.text, "")
 
 
 def test_unknown_words_keep_the_spaces_of_the_source() -> None:

@@ -21,8 +21,9 @@ _active: ContextVar["dict[nn.Module, list[Change]] | None"] = ContextVar("seq2se
 class Change:
     """What is done to some heads of one Attend: another temperature, or weights that are not its own.
 
-    Scores are divided by the temperature before they are normalised. Weights `none` are all zero, so that the head adds
-    nothing (Michel et al. 2019, section 2.3); `uniform` are equal for all keys it may attend to.
+    Scores are divided by the temperature before they are normalised; those of a memory machine's head when it sharpens.
+    Weights `none` are all zero, so that the head adds nothing (Michel et al. 2019, section 2.3); `uniform` are equal
+    for all keys it may attend to.
     """
 
     name: str  # the path of the Attend inside the model, as traces name it
@@ -40,10 +41,10 @@ class Change:
         return chosen[None, :, None, None]
 
 
-def active_changes(module: nn.Module) -> "list[Change] | None":
+def active_changes(module: nn.Module) -> Sequence[Change]:
     """The changes to one Attend that hold right now, if any."""
     active = _active.get()
-    return None if active is None else active.get(module)
+    return () if active is None else active.get(module, ())
 
 
 def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Change]) -> Float[Tensor, "b h t s"]:

@@ -45,7 +45,7 @@ def explain(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int])
     target = task.target.tokens(ids)
     used = _find_used(shown)
     return AttentionTrace(
-        source=source,
+        source=show_sentences(source),
         target=task.target.decode(ids),
         source_tokens=tokens,
         target_tokens=tuple(replace(token, confidence=p) for token, p in zip(target, sure, strict=True)),

@@ -1,6 +1,6 @@
 """Unknown words of an output, replaced by the source words that the model looked at (Luong et al. 2015b, section 3)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from unicodedata import category
 
@@ -15,14 +15,24 @@ from seq2see.tasks.task import Output
 
 
 def replace_unknown(
-    output: Output, trace: AttentionTrace, target: Tokenizer, dictionary: Mapping[str, str] | None = None
+    output: Output,
+    trace: AttentionTrace,
+    target: Tokenizer,
+    dictionary: Mapping[str, str] | None = None,
+    *,
+    ban: Sequence[str] = (),
 ) -> Output:
-    """The output with a source word, or its entry in the dictionary, for each unknown mark; its ids stay."""
+    """The output with a source word, or its entry in the dictionary, for each unknown mark; its ids stay.
+
+    A word that must not be written is left out.
+    """
     if trace.grid is not None:
         raise SearchError("leave out replace_unknown: a picture has no words to put there.")
     weights = average_maps(trace)
     rows = [row for row, number in enumerate(output.ids) if number == UNKNOWN]
     words = [find_word(trace, weights[row], dictionary or {}) for row in rows]
+    banned = {form for word in ban for form in target.spell(word)}
+    words = ["" if banned and _is_banned(word.strip(), banned, target) else word for word in words]
     tokens = target.tokens(output.ids, unknown=words, confidences=[token.confidence for token in output.tokens])
     return replace(output, text=target.decode(output.ids, unknown=words), tokens=tokens)
 
@@ -53,6 +63,11 @@ def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], diction
     word = text[start:end]
     glued = start > 0 and not text[start - 1].isspace()
     return ("" if glued else " ") + dictionary.get(word, word)
+
+
+def _is_banned(text: str, banned: Collection[str], target: Tokenizer) -> bool:
+    """Whether it is, or has, a word that is banned in any spelling; an entry of a dictionary may be several words."""
+    return any(not target.spell(word).isdisjoint(banned) for word in (text, *text.split()))
 
 
 def _in_word(letter: str) -> bool:

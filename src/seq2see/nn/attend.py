@@ -1,13 +1,11 @@
 """Attention: score -> normalise -> aggregate. The only place in the package where weights exist."""
 
-from collections.abc import Sequence
-
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seq2see.core.change import Change, active_changes, overrule, temper
+from seq2see.core.change import active_changes, overrule, temper
 from seq2see.core.errors import ConfigError
 from seq2see.core.trace import active_trace
 from seq2see.nn.normalise import Normaliser
@@ -63,12 +61,13 @@ class Attend(nn.Module):
         # torch has a fused kernel for keys and values of one width only; else it would scale all keys at every call
         alike = self.normalise.fused and keys.shape[-1] == values.shape[-1] and not has_tally(values)
         scale = self.score.fused_scale(query.shape[-1]) if alike else None
-        if trace is None and changes is None and scale is not None:
+        if trace is None and not changes and scale is not None:
             if not causal and _is_step(query):
                 return self._look_once(query * scale, keys, values, mask)
             return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, scale=scale)
         scores: Tensor = self.score(query, keys)
-        weights = self._weigh(scores, _complete(mask, scores, causal), query, changes)
+        allowed = _complete(mask, scores, causal)
+        weights = overrule(self.normalise(temper(scores, changes), allowed, query), allowed, changes)
         if trace is not None:
             trace.record(self, weights, causal=causal or past)
         return mix(weights, values)
@@ -84,18 +83,6 @@ class Attend(nn.Module):
         scores = query @ keys.transpose(2, 3)
         weights: Tensor = scores.softmax(dim=-1) if mask is None else self.normalise(scores, mask, query)
         return weights @ values
-
-    def _weigh(
-        self,
-        scores: Float[Tensor, "b h t s"],
-        mask: Bool[Tensor, "*#b #h #t s"],
-        query: Float[Tensor, "b h t q"],
-        changes: Sequence[Change] | None,
-    ) -> Float[Tensor, "b h t s"]:
-        """The normalised scores, unless somebody changes them."""
-        if changes is None:
-            return self.normalise(scores, mask, query)
-        return overrule(self.normalise(temper(scores, changes), mask, query), mask, changes)
 
     def _look_around(
         self,
@@ -113,8 +100,10 @@ class Attend(nn.Module):
         # a score knows one memory for all queries of a source: here every query has a memory of its own
         alone = query.transpose(1, 2).reshape(-1, heads, 1, size)
         scores = self.score(alone, take(keys, near)).view(sources, steps, heads, -1).transpose(1, 2)
-        weights = self._weigh(scores, allowed, query, active_changes(self))
-        weights = window.fade(weights, near - centre.unsqueeze(-1))
+        changes = active_changes(self)
+        weights = self.normalise(temper(scores, changes), allowed, query)
+        # last of all: weights that somebody asks for stay as they are asked for
+        weights = overrule(window.fade(weights, near - centre.unsqueeze(-1)), allowed, changes)
         trace = active_trace()
         if trace is not None:
             trace.record(self, weights.new_zeros(*near.shape[:3], keys.shape[2]).scatter(-1, near, weights))

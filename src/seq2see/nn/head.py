@@ -1,5 +1,6 @@
 """A head of a memory machine: it moves over the rows of a memory by what stands there and from where it was."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -7,6 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from seq2see.core.change import Change, active_changes, overrule, temper
 from seq2see.core.trace import active_trace
 from seq2see.nn.normalise import Softmax
 from seq2see.nn.score import Cosine
@@ -73,12 +75,26 @@ class Head(nn.Module):
         weights = _turn(weights, shift.softmax(dim=-1), ring)
         # the same as w^c / sum w^c, and finite however small the weights are
         tiny = torch.finfo(weights.dtype).tiny
-        weights = self.normalise((1 + F.softplus(sharpness)) * weights.clamp(min=tiny).log(), mask, key)
+        scores = (1 + F.softplus(sharpness)) * weights.clamp(min=tiny).log()
+        changes = active_changes(self)
+        weights = self._weigh(scores, mask, key, changes) if changes else self.normalise(scores, mask, key)
         weights = weights.reshape(-1, self.heads, rows)
         trace = active_trace()
         if trace is not None:
             trace.record(self, weights.unsqueeze(2))
         return weights
+
+    def _weigh(
+        self,
+        scores: Float[Tensor, "b 1 q s"],
+        mask: Bool[Tensor, "b 1 1 s"],
+        key: Float[Tensor, "b 1 q w"],
+        changes: Sequence[Change],
+    ) -> Float[Tensor, "b 1 q s"]:
+        """The normalised scores under changes, which know heads apart from hypotheses."""
+        scores, key = (each[:, 0].unflatten(1, (-1, self.heads)).transpose(1, 2) for each in (scores, key))
+        weights = overrule(self.normalise(temper(scores, changes), mask, key), mask, changes)
+        return weights.transpose(1, 2).flatten(1, 2).unsqueeze(1)
 
     def read(self, weights: Float[Tensor, "n h s"], memory: Float[Tensor, "b s w"]) -> Float[Tensor, "n r"]:
         """Graves et al. 2014, eq. 2: the sum of the rows under each head, side by side."""

@@ -7,17 +7,18 @@ from typing import Any
 from seq2see.core import change
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.word import find_words
+from seq2see.data.sentences import show_sentences
 from seq2see.data.tokenise import Tokenizer
 from seq2see.inspect.alignment import choose_units, default_choice, merge_trace
 from seq2see.inspect.alternative import list_alternatives, show_piece
 from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.document import DocumentTrace
+from seq2see.inspect.document import MOST, DocumentTrace
 from seq2see.inspect.explain import explain, show_bare
 from seq2see.inspect.replay import give_output, replay
 from seq2see.inspect.worth import list_parts, measure_worth
 from seq2see.run import Decoding, Prediction, Run
 from seq2see.search.watch import History
-from seq2see.serve.batcher import Job, predict
+from seq2see.serve.batcher import Job, count_tokens, predict
 from seq2see.serve.schema import Explanation, RefusalError
 from seq2see.tasks.demands import Prefix
 from seq2see.tasks.task import Output
@@ -25,7 +26,8 @@ from seq2see.tasks.transduction import Transduction
 
 Check = Callable[[Sequence[Sequence[int]]], None]  # refuses outputs whose attention is too much to show
 
-MOST_READ = 50_000  # source tokens of all variants that leave something out
+# source tokens of all variants that leave something out: some seconds, for labels are read ten times as fast
+MOST_READ, MOST_JUDGED = 50_000, 500_000
 
 
 class Recorder(History):
@@ -42,7 +44,7 @@ class Recorder(History):
 def describe(prediction: Prediction, attention: str = "none", *, source: bool = True) -> dict[str, Any]:
     """Everything about a prediction; `source` is left out where it is a file of ours."""
     row: dict[str, Any] = {
-        "source": prediction.source if source else None,
+        "source": show_sentences(prediction.source) if source else None,
         "text": prediction.text,
         "score": prediction.score,
         "finished": prediction.finished,
@@ -145,12 +147,23 @@ def _give_target(run: Run, source: str, target: str, check: Check) -> Output:
 
 def _leave_out(run: Run, trace: AttentionTrace | DocumentTrace, found: Output) -> AttentionTrace | DocumentTrace:
     """The trace with what becomes of the output without each part of its source; too many of them are refused."""
-    if isinstance(run.task.source, Tokenizer) and isinstance(trace, AttentionTrace):
-        reads = len(list_parts(run.task, found.source)) * len(trace.source_tokens)
-        if reads > MOST_READ:
-            sentence = f"leave_out reads up to {MOST_READ:,} tokens; got {reads:,}; shorten the source."
-            raise RefusalError(sentence, status=409)
+    most = MOST_READ if isinstance(run.task, Transduction) else MOST_JUDGED
+    reads = _count_reads(run, trace, found.source)
+    if reads > most:
+        sentence = f"leave_out reads up to {most:,} tokens; got {reads:,}; shorten the source."
+        raise RefusalError(sentence, status=409)
     return measure_worth(run.task, run.model, trace, found)
+
+
+def _count_reads(run: Run, trace: AttentionTrace | DocumentTrace, source: str) -> int:
+    """The tokens of all variants of a source; a picture has as few as it has regions."""
+    if "picture_size" in run.task.source.sizes:
+        return 0
+    if isinstance(trace, DocumentTrace):
+        parts = len(trace.sentences) + min(sum(len(sentence.words) for sentence in trace.sentences), MOST)
+    else:
+        parts = len(list_parts(run.task, source))
+    return parts * count_tokens(run, source)
 
 
 def draw_tree(run: Run, history: History, ids: Sequence[int]) -> dict[str, Any] | None:

@@ -236,10 +236,11 @@ def count_tokens(run: Run, source: str) -> int:
 
 
 def count_heads(run: Run) -> int:
-    """The heads of all attentions of a model."""
+    """The heads of all attentions of a model, which an attention knows itself or who has it."""
     modules = dict(run.model.named_modules())
-    parents = [name.rpartition(".")[0] for name, module in modules.items() if hasattr(module, "normalise")]
-    return sum(getattr(modules.get(parent), "heads", 1) for parent in parents) or 1
+    found = [(name.rpartition(".")[0], module) for name, module in modules.items() if hasattr(module, "normalise")]
+    owners = [module if hasattr(module, "heads") else modules.get(parent) for parent, module in found]
+    return sum(getattr(owner, "heads", 1) for owner in owners) or 1
 
 
 def _fail(job: Job, error: Exception) -> None:

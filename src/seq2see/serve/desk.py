@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from math import isqrt
 from typing import Any
@@ -23,15 +23,10 @@ from seq2see.serve.meter import Meter
 from seq2see.serve.picture import decode_picture, keep_picture
 from seq2see.serve.schema import Bounds, Explanation, Question, RefusalError
 from seq2see.serve.shelf import Kind, Shelf, source_kind
+from seq2see.serve.source import check_beginnings, check_kind, read_texts
 from seq2see.serve.stream import Speaker, format_event
 from seq2see.tasks.demands import Prefix
 from seq2see.tasks.transduction import Transduction
-
-SOURCES: dict[Kind, Collection[str]] = {
-    "text": ("text", "texts"),
-    "image": ("image",),
-    "document": ("document", "text", "texts"),
-}
 
 
 @dataclass(frozen=True)
@@ -63,54 +58,38 @@ class Desk:
     batcher: Batcher
     meter: Meter
     bounds: Bounds
+    # pictures are looked at one at a time: their pixels take memory, and other questions need threads too
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def order(self, question: Question, picture: bytes | None, stack: ExitStack) -> Order:
         """Check a question against its run and our bounds; what it needs for a while goes onto the stack."""
         question.check(self.bounds)
         name, run = await asyncio.to_thread(self.shelf.find, question.model)
         kind = source_kind(run)
-        sources = self._read_sources(question, name, kind, picture, stack)
-        self._check_beginnings(question)
+        sources = await self._read_sources(question, name, kind, picture, stack)
+        check_beginnings(question, self.bounds)
+        if not isinstance(run.task, Transduction):
+            question.check_labels()
         how = question.decide(run)
         # who samples compares sums with a random number, labels have no search, and a search of somebody's own may not
-        # show itself: there nobody would see a narrow decision, so they go alone
+        # tell: there nobody would see a narrow decision, so they go alone
         shows = isinstance(how.search, Greedy | Beam) and isinstance(run.task, Transduction)
         key = (name, id(run), question.options) if shows else None
         return Order(name, run, how, key, sources, _spread(question, len(sources)), shown=kind != "image")
 
-    def _read_sources(
+    async def _read_sources(
         self, question: Question, name: str, kind: Kind, picture: bytes | None, stack: ExitStack
     ) -> Sequence[str]:
-        given = [field for field in ("text", "texts", "document", "image") if getattr(question, field) is not None]
-        given += ["image"] if picture is not None else []
-        if len(given) != 1 or given[0] not in SOURCES[kind]:
-            wanted, got = " or ".join(SOURCES[kind]), " and ".join(given) or "nothing"
-            status = 409 if len(given) == 1 else 422  # a good request, but not to this run
-            raise RefusalError(f"the run {name} reads {kind}: give {wanted}; got {got}.", status=status)
-        if kind == "image":
-            data = picture if picture is not None else decode_picture(question.image or "")
-            return [str(stack.enter_context(keep_picture(data, self.bounds)))]
-        sources = question.texts if question.texts is not None else (question.text or question.document or "",)
-        if not 1 <= len(sources) <= self.bounds.texts:
-            raise RefusalError(f"there must be 1 to {self.bounds.texts} texts; got {len(sources)}.")
-        for place, text in enumerate(sources, 1):
-            self._check_length(text, f" (text {place})" if len(sources) > 1 else "")
-        return sources
+        check_kind(question, picture, name, kind)
+        if kind != "image":
+            return read_texts(question, self.bounds)
+        async with self.looking:
+            return [await asyncio.to_thread(self._keep, question, picture, stack)]
 
-    def _check_beginnings(self, question: Question) -> None:
-        """Outputs that are given, whole or their first tokens, are bounded as sources are."""
-        prefixes = [question.prefix] if isinstance(question.prefix, str) else question.prefix or ()
-        for text in prefixes:
-            self._check_length(text, " in prefix")
-        self._check_length(getattr(question, "target", None) or "", " in target")
-        if len(question.prefix_ids or ()) > self.bounds.length:
-            raise RefusalError(
-                f"prefix_ids may have {self.bounds.length:,} tokens; got {len(question.prefix_ids or ()):,}."
-            )
-
-    def _check_length(self, text: str, which: str) -> None:
-        if len(text) > self.bounds.text:
-            raise RefusalError(f"a text may have {self.bounds.text:,} characters; got {len(text):,}{which}.")
+    def _keep(self, question: Question, picture: bytes | None, stack: ExitStack) -> str:
+        """Where a picture is kept; looking at a large one takes a while."""
+        data = picture if picture is not None else decode_picture(question.image or "")
+        return str(stack.enter_context(keep_picture(data, self.bounds)))
 
     def _check_weights(self, run: Run, lengths: Sequence[int], what: str = "source") -> None:
         """Refuse what would look at too much: every head has a weight for each pair of tokens."""
@@ -194,7 +173,7 @@ class Desk:
                 raise RefusalError("a stream has one output if it is sampled; leave out n_best.", status=409)
             if question.attention != "none":
                 self._check_sources(order)
-            speaker = Speaker(order.run, post)
+            speaker = Speaker(order.run, post, replaces=order.how.replace_unknown is not False)
 
             def finish(prediction: Prediction) -> dict[str, Any]:
                 speaker.finish(prediction)

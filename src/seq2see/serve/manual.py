@@ -89,7 +89,8 @@ def _bound(schema: dict[str, Any], bounds: Bounds, texts: int) -> None:
     """Say what this server permits: how much, and that there is one source."""
     properties = schema["properties"]
     text = {"type": "string", "maxLength": bounds.text}
-    properties["text"] = properties["document"] = {"anyOf": [text, {"type": "null"}]}
+    properties["text"] = {"anyOf": [text, {"type": "null"}]}
+    properties["document"] = {"anyOf": [text, {"type": "array", "items": text}, {"type": "null"}]}
     picture = {"type": "string", "contentEncoding": "base64", "pattern": BASE64}
     properties["image"] = {"anyOf": [picture, {"type": "null"}]}
     several = {"type": "array", "items": text, "minItems": 1, "maxItems": texts}

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
+from seq2see.data.image import list_formats
 from seq2see.serve.schema import Bounds, RefusalError
-
-KINDS = ("JPEG", "PNG", "WEBP", "BMP", "GIF")
 
 
 def decode_picture(text: str) -> bytes:
@@ -30,17 +29,19 @@ def check_picture(data: bytes, bounds: Bounds) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(data), formats=KINDS) as picture:
+            with Image.open(io.BytesIO(data), formats=list_formats()) as picture:
                 width, height, kind = *picture.size, str(picture.format)
                 if width * height > bounds.pixels:
                     raise RefusalError(
                         f"a picture may have {bounds.pixels:,} pixels; got {width} x {height}.", status=413
                     )
                 picture.load()
+    except RefusalError:
+        raise
     except Image.DecompressionBombError:
         raise RefusalError(f"a picture may have {bounds.pixels:,} pixels; got far more.", status=413) from None
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError):
-        sentence = f"image must be a whole picture ({', '.join(KINDS)}); got other bytes."
+    except Exception:  # whatever a decoder raises at a damaged file
+        sentence = f"image must be a whole picture ({', '.join(list_formats())}); got other bytes."
         raise RefusalError(sentence, status=409) from None
     return kind
 

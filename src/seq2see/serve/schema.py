@@ -110,7 +110,7 @@ class Question(Options):
     model: Word | None = None
     text: str | None = None
     texts: tuple[str, ...] | None = None
-    document: str | None = None
+    document: str | tuple[str, ...] | None = None  # as one text, or as its sentences
     image: str | None = None  # base64
     prefix: str | tuple[str, ...] | None = None
     prefix_ids: tuple[Annotated[int, Field(ge=0, lt=2**31), WHOLE], ...] | None = None
@@ -120,6 +120,16 @@ class Question(Options):
     def options(self) -> Options:
         """What must be the same for texts that are decoded together."""
         return Options(**{name: getattr(self, name) for name in Options.model_fields})
+
+    def check_labels(self) -> None:
+        """Refuse what means nothing to a run that chooses labels; of them it gives as many as n_best says."""
+        names = [name for name in (*Options.model_fields, "prefix", "prefix_ids") if name != "n_best"]
+        given = [name for name in names if getattr(self, name)]
+        if given:
+            raise RefusalError(
+                f"this run chooses labels and writes nothing; without effect: {', '.join(given)}; leave that out.",
+                status=409,
+            )
 
 
 class Change(Shape):

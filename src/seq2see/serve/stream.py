@@ -8,6 +8,7 @@ from math import exp
 from typing import Any
 
 from seq2see.core.token import Token
+from seq2see.data.tokenise import UNKNOWN
 from seq2see.run import Prediction, Run
 from seq2see.search.hypothesis import Hypothesis
 
@@ -18,18 +19,21 @@ class Speaker:
     """Says each token as soon as all outputs that are still possible begin with it; never takes one back.
 
     Greedy search and sampling have one possible output, so they speak after every step. A beam speaks when its
-    hypotheses agree; until then, drafts say what is likeliest for now.
+    hypotheses agree; until then, drafts say what is likeliest for now. Where unknown words are replaced, the first of
+    them and all that follows wait for the end, because only then it is known what stands there.
     """
 
-    def __init__(self, run: Run, post: Post) -> None:
-        self.run, self.post = run, post
+    def __init__(self, run: Run, post: Post, *, replaces: bool) -> None:
+        self.run, self.post, self.replaces = run, post, replaces
         self.said = 0
         self.draft = ""
 
     def __call__(self, contenders: Sequence[Hypothesis]) -> None:
         """Look at what is still possible, the best first."""
-        sure = count_common([one.tokens for one in contenders])
         best = contenders[0]
+        sure = count_common([one.tokens for one in contenders])
+        if self.replaces and UNKNOWN in best.tokens[:sure]:
+            sure = best.tokens.index(UNKNOWN)
         if sure > self.said:
             tokens = self.run.task.target.tokens(best.tokens[:sure])
             known = zip(tokens, best.logprobs, strict=False)

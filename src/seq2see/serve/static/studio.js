@@ -73,6 +73,10 @@ function readsPictures(studio, name) {
   return studio.models.find((model) => model.name === name)?.source === "image";
 }
 
+function writesText(studio, name) {
+  return studio.models.find((model) => model.name === name)?.writes !== "label";
+}
+
 // A what-if: the question as it was stays beside the changed one.
 function wonder(studio, asked, fields) {
   studio.before ??= asked;
@@ -97,9 +101,12 @@ function planViews(studio) {
 
 function pack(studio, { model, text, search, prefix_ids, prefix, changes, leave_out }) {
   const source = readsPictures(studio, model) ? { image: studio.image } : { text };
-  const body = { model, ...source, ...packSearch(search), choices: 8, history: true };
-  if (prefix_ids) body.prefix_ids = prefix_ids;
-  if (prefix) body.prefix = prefix;
+  const body = { model, ...source, choices: 8, history: true };
+  if (writesText(studio, model)) { // a label is neither searched for nor begun
+    Object.assign(body, packSearch(search));
+    if (prefix_ids) body.prefix_ids = prefix_ids;
+    if (prefix) body.prefix = prefix;
+  }
   if (changes.length) body.changes = changes;
   if (leave_out) body.leave_out = true;
   return body;
