@@ -301,6 +301,32 @@ def test_headers_as_people_write_them_are_no_data(header: str, tmp_path: Path) -
     assert [finding.level for finding in findings] == ["note"]
 
 
+@pytest.mark.parametrize(
+    "header", ["quelle;ziel", "Frage;Antwort", "入力;出力", "المصدر;الهدف", "question;Re\u0301ponse"]
+)
+def test_headers_in_other_languages_are_no_data(header: str, tmp_path: Path) -> None:
+    rows, findings = read(tmp_path, f"{header}\nab;BA\ncd;DC\n", "x.csv")
+    assert rows == [(2, "ab", "BA"), (3, "cd", "DC")]
+    assert [finding.level for finding in findings] == ["note"]
+    assert len(read(tmp_path, "question;Antwort\nab;BA\n", "x.csv")[0]) == 2  # a dictionary
+
+
+def test_what_may_be_a_header_is_named_and_read_as_a_pair(tmp_path: Path) -> None:
+    words = [a + b for a in "abcde" for b in "abcd"]
+    sentences = "".join(f"the {word}. one\t{word} x\n" for word in words)
+    letters = "".join(f"{word}\t{word.upper()}\n" for word in words)
+    for rest in (sentences, letters):
+        rows, findings = read(tmp_path, "lause\tkäännös\n" + rest)
+        assert len(rows) == 21
+        (found,) = findings
+        assert (found.level, found.line) == ("note", 1)
+        assert "looks like a header (lause, käännös)" in found.message
+        assert "--fields lause,käännös" in found.remedy
+    for first in ("a lause\tda käännös\n", "Go!\tGeh!\n", "ab\tab\n", ""):
+        assert read(tmp_path, first + sentences)[1] == []
+        assert read(tmp_path, first + letters)[1] == []
+
+
 def test_numbers_of_json_are_texts_and_null_is_a_blank_that_is_named(tmp_path: Path) -> None:
     rows, findings = read(tmp_path, '{"text": 12, "label": 3.5}\n{"text": "b", "label": null}\n', "x.jsonl")
     assert rows == [(1, "12", "3.5")]

@@ -20,6 +20,7 @@ from seq2see.data.fields import (
     list_names,
     names_pictures,
     note_fields,
+    resembles_header,
     tell_labels,
 )
 from seq2see.data.folders import find_splits, read_classes
@@ -242,6 +243,10 @@ def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, 
     if found is not None:
         note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
         reading.labels = tell_labels(header[found[1]], reading)
+    elif resembles_header(header, [row for _, row in table[1:]]):
+        message = f"this looks like a header ({', '.join(header)}), and is read as a pair"
+        remedy = f"if it is one, leave it out with --fields {','.join(header)}"
+        reading.note(message, remedy, origin.file, [number], level="note")
     return found
 
 
