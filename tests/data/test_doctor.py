@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.gallery import describe_pairs
 from seq2see.data.pairs import Finding, Origin
 
 LETTERS = "abcdefghij"
@@ -135,6 +136,19 @@ def test_several_labels_in_one_are_named(tmp_path: Path) -> None:
     labels = ["a", "b", "c", "a, b", "b, c", "a, c"]
     content = "text\tlabels\n" + "".join(f"text {n}\t{labels[n % 6]}\n" for n in range(24))
     assert 'separator: ","' in find(diagnose(tmp_path, train=content), "such as 'a, b'").remedy
+    one = "text\tlabels\n" + "".join(f"text {n}\t{['pos', 'neg', 'pos|food'][n % 3]}\n" for n in range(24))
+    assert 'separator: "|"' in find(diagnose(tmp_path, train=one), "such as 'pos|food'").remedy
+    names = "text\tlabels\n" + "".join(f"text {n}\t{['Sport, other', 'news'][n % 2]}\n" for n in range(24))
+    assert not any("several in one" in finding.message for finding in diagnose(tmp_path, train=names).findings)
+
+
+def test_lists_of_labels_are_several_whatever_they_hold(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    lists = ['["pos", "food"]', '["neg"]']
+    file.write_text("".join(f'{{"text": "text {n}", "labels": {lists[n % 2]}}}\n' for n in range(24)))
+    diagnosis = examine({"train": Origin(file)})
+    assert 'separator: "|"' in find(diagnosis, "sources have lists of labels").remedy
+    assert "24 usable texts of 3 classes, 12 each" in describe_pairs(diagnosis.splits["train"])
 
 
 def test_a_label_without_another_is_named(tmp_path: Path) -> None:

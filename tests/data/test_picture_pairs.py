@@ -255,6 +255,15 @@ def test_what_the_data_says_of_its_targets_counts_more_than_how_they_look() -> N
     assert guess_labels(Pairs(sources, few, labels=True).take(range(8)))
     assert not guess_labels(Pairs(sources, sources, labels=True))
     assert not guess_labels(Pairs(sources, ["a", "b"] * 4, labels=False))
+    long = ["very good", "not so good at all in my opinion"]
+    assert guess_labels(Pairs(sources, long * 4, labels=True))
+    assert not guess_labels(Pairs(sources, long * 4))
+
+
+def test_many_lists_of_few_labels_are_labels() -> None:
+    sources, lists = [f"text {number}" for number in range(8)], ["a|b", "b|c", "a|c", "c|b", "a", "b", "c", "a|b|c"]
+    assert not guess_labels(Pairs(sources, lists, labels=True))
+    assert guess_labels(Pairs(sources, lists, labels=True, separator="|"))
 
 
 def test_hidden_files_are_no_pictures_and_strays_are_named(tmp_path: Path) -> None:

@@ -365,6 +365,23 @@ def test_words_above_a_column_of_numbers_are_a_header(tmp_path: Path) -> None:
 
 def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
     assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]
+    assert "cannot hold |, which separates labels; got 'a|b';" in refuse(
+        tmp_path, '{"text": "t", "labels": ["a|b"]}\n', "x.jsonl"
+    )
+
+
+def test_lists_of_labels_say_that_a_source_may_have_several(tmp_path: Path) -> None:
+    some = [
+        '{"text": "t", "labels": ["a", "b"]}\n',
+        '{"text": "u", "labels": []}\n',
+        '{"text": "v", "labels": ["a"]}\n',
+    ]
+    pairs, findings = read_pairs(Origin(put(tmp_path / "x.jsonl", "".join(some))))
+    assert (pairs.target, pairs.separator) == (("a|b", "a"), "|")
+    assert (pairs.take([0]).separator, pairs.group().ungroup().separator) == ("|", "|")
+    assert [(f.line, f.message) for f in findings] == [(2, "the target is blank but the source is not")]
+    one, _ = read_pairs(Origin(put(tmp_path / "y.jsonl", "".join(some[1:]))))
+    assert (one.target, one.separator) == (("a",), None)  # one each, as a list by habit
 
 
 def test_a_list_of_targets_belongs_to_one_source(tmp_path: Path) -> None:

@@ -50,13 +50,14 @@ def decide_config(
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
     decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
-    if asks_of_tokens(early, read_preset(base["preset"])[0]["tokens"]):
+    written = read_preset(base["preset"])[0]
+    if written.get("task") != "classification" and asks_of_tokens(early, written["tokens"]):
         base.pop("tokens", None)
     init = read_init(early)
     if init != Init():
         runs = dict.fromkeys(path for path in (init.encoder, init.decoder) if path is not None)
         remarks["tokens"] = f"tokens as in {' and '.join(runs)}"
-        base["tokens"] = decide_tokens(base.get("tokens") or read_preset(base["preset"])[0]["tokens"], init, out)
+        base["tokens"] = decide_tokens(base.get("tokens") or written["tokens"], init, out)
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)
     loaded = load_config(base={**base, "data": {"train": train, **extra}}, settings=settings)

@@ -79,7 +79,7 @@ FOREIGN_NAMES = tuple(
 PICTURE_NAMES = ("image", "picture", "photo", "img", "image_name", "image_path")
 FILE_NAMES = ("file", "filename", "file_name", "path")  # of a picture, if the first one looks like one
 CAPTION_NAMES = ("captions", "caption", "sentences", "sentence", "description", "comment", "text")
-LABEL_NAMES = ("label", "class", "category")
+LABEL_NAMES = ("label", "labels", "class", "category")
 # what stands below these is chosen, not written
 CHOSEN_NAMES = (
     *("label", "labels", "sentiment", "polarity", "class", "category", "topic", "intent", "genre", "rating", "stars"),

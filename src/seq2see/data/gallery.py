@@ -13,6 +13,7 @@ from seq2see.data.album import list_some
 from seq2see.data.idx import read_source, split_place
 from seq2see.data.image import list_formats, read_picture
 from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
 
 OPENED = 200_000  # pictures at most, from all over; each takes a fifth of a millisecond
@@ -39,7 +40,8 @@ def describe_pairs(pairs: Pairs) -> str:
 
 def _describe_classes(pairs: Pairs, what: str) -> str:
     """How many sources each label has."""
-    counts = Counter(map(str.strip, pairs.target)).most_common()
+    labels = (label for target in pairs.target for label in split_labels(target, pairs.separator))
+    counts = Counter(labels).most_common()
     (most, largest), (least, smallest) = counts[0], counts[-1]
     sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
     return f"{len(pairs):,} {what} of {len(counts):,} class{'es' * (len(counts) > 1)}, {sizes}"

@@ -31,6 +31,7 @@ class Reading:
         self.findings: list[Finding] = []
         self.pictures = False  # whether the file says that its sources are pictures
         self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
+        self.separator: str | None = None  # what was put between the labels of one source, if it lists several
 
     def note(
         self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"

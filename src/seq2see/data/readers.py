@@ -61,7 +61,7 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
         kept = find_pictures(kept, origin.file, reading)
     _need_unicode(kept, origin)
     lines, source, target = zip(*kept, strict=True)
-    return Pairs(source, target, lines, labels=reading.labels), reading.findings
+    return Pairs(source, target, lines, labels=reading.labels, separator=reading.separator), reading.findings
 
 
 def _need_unicode(rows: Sequence[Row], origin: Origin) -> None:
