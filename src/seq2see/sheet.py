@@ -151,6 +151,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
     first = comparison.contenders[0]
     signatures = {NAMES[tested.metric.name]: tested.metric.signature for tested in first.tested}
     found = next((each.aligned for each in comparison.contenders if each.aligned), None)
+    blind = {} if "BLEU" in signatures or comparison.lengths is None else {"BLEU": "none: no reference has four tokens"}
     aligned = {"AER": found.agreements[found.default].signature} if found else {}
     return {
         "Data": comparison.data,
@@ -161,6 +162,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
         **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
         "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.contenders),
         **signatures,
+        **blind,
         **aligned,
     }
 
