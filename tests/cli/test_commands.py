@@ -69,6 +69,23 @@ def test_predict_gives_a_line_for_every_line(run: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == result.stdout
 
 
+def test_what_is_read_is_not_written_over(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("abc\n")
+    (tmp_path / "in.tsv").write_text("abc\tcba\n")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "in.txt")
+    for words in (
+        ["predict", run, "in.txt", "-o", "./in.txt"],
+        ["predict", run, "link.txt", "-o", tmp_path / "in.txt"],
+        ["predict", run, "in.txt", "-o", "out.txt", "--alignments", "in.txt"],
+        ["align", run, "in.tsv", "-o", "in.tsv"],
+    ):
+        assert "must not replace what is read" in refused(seq2see(*words, cwd=tmp_path))
+    (tmp_path / "a.json").write_text("abc\n")
+    assert "must not replace" in refused(seq2see("inspect", run, "@a.json", "-o", "a.json", cwd=tmp_path))
+    assert [(tmp_path / f"in.{kind}").read_text() for kind in ("txt", "tsv")] == ["abc\n", "abc\tcba\n"]
+    assert seq2see("inspect", run, "abc " * 100, "-o", tmp_path / "a.json").returncode == 0  # no name of a file
+
+
 def test_predict_of_nothing_is_nothing(run: Path) -> None:
     result = seq2see("predict", run, "-", stdin="")
     assert (result.returncode, result.stdout) == (0, "")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.counting import counting
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, keep_inputs, name_origin, show_findings
 from seq2see.cli.evaluate import read_as_trained
 from seq2see.cli.inputs import warn_of_length
 
@@ -48,6 +48,7 @@ def align(
     from seq2see.core.files import write_atomic
 
     origin = name_origin(data, source, target, fields)
+    keep_inputs([out], [data, source, target, gold])
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from seq2see.cli.data import keep_inputs
 from seq2see.cli.decoding import warn_of_labels
 from seq2see.cli.inputs import refuse_picture, warn_of_length
 from seq2see.core.errors import AttentionError, Seq2SeeError
@@ -54,6 +55,7 @@ def inspect(
     kinds = (".html", ".png", ".svg", ".json", ".gif")
     if out is not None and out.suffix not in kinds:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
+    keep_inputs([out], [Path(source.removeprefix("@"))])
     import seq2see
     from seq2see.core.registry import shorten
     from seq2see.data.lines import decode, read_bytes, split_lines
