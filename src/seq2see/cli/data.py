@@ -48,6 +48,8 @@ def name_fields(fields: str | None) -> tuple[str, str] | None:
     names = [name.strip() for name in fields.split(",")] if fields is not None else []
     if fields is not None and (len(names) != 2 or not all(names)):
         raise DataError(f"--fields takes two names with a comma between them; got {fields!r}.")
+    if len(set(names)) == 1:
+        raise DataError(f"--fields must name two different columns; got {fields!r}; mend it.")
     return (names[0], names[1]) if names else None
 
 
