@@ -128,7 +128,7 @@ def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     assert "exact_match" in table
 
 
-@pytest.mark.parametrize("kind", ["html", "png", "svg", "json"])
+@pytest.mark.parametrize("kind", ["html", "HTML", "png", "svg", "json"])
 def test_inspect_writes(run: Path, tmp_path: Path, kind: str) -> None:
     file = tmp_path / "deep" / f"look.{kind}"
     result = seq2see("inspect", run, "abc", "-o", file)
@@ -232,6 +232,8 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
         assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
     assert seq2see("doctor", tmp_path / "three.csv", "--fields", "from,to").returncode == 0
     assert "takes two names" in refused(seq2see("doctor", tmp_path / "three.csv", "--fields", "from"))
+    for names in ("from,from", "1,1"):
+        assert "two different columns" in refused(seq2see("doctor", tmp_path / "three.csv", "--fields", names))
 
 
 def test_a_schedule_that_never_warms_up_is_noticed(tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ def compare(
       seq2see compare runs/bahdanau runs/luong --source test.en --target test.de --plot lengths.png
       seq2see compare runs/soft runs/hard --data captions.jsonl -o compare.html
     """
-    if out is not None and out.suffix != ".html":
+    if out is not None and out.suffix.lower() != ".html":
         raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
     import seq2see
     from seq2see.compare import compare as compare_runs
