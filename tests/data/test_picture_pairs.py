@@ -90,6 +90,16 @@ def test_missing_pictures_are_named_and_their_captions_skipped(tmp_path: Path) -
     assert "(3 in all)" in lost.remedy
 
 
+def test_a_file_of_one_line_has_no_line_to_name(tmp_path: Path) -> None:
+    draw(tmp_path / "a.jpg")
+    blank = [*COCO["annotations"], {"image_id": 7, "caption": " "}]
+    content = json.dumps({**COCO, "annotations": blank}).replace("b.jpg", "lost.jpg")
+    _, findings = read_pairs(Origin(write(tmp_path / "captions.json", content)))
+    lost = find(findings, "a picture is not there: 'lost.jpg'")
+    assert (lost.line, lost.remedy) == (None, "its pairs are skipped (1 in all); add it or remove them")
+    assert find(findings, "blank").line is None
+
+
 def test_a_picture_without_captions_is_named_and_skipped(tmp_path: Path) -> None:
     draw(tmp_path / "a.jpg")
     draw(tmp_path / "b.jpg")

@@ -53,7 +53,9 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     for message, pattern in BLANKS.items():
         blank = [row[0] for row, has in zip(rows, full, strict=True) if has == pattern]
         file = origin.holding("target" if pattern == (True, False) else "source")
-        reading.note(message, "the pair is skipped; fill it in or remove it", file, blank)
+        first = blank[0] if blank and origin.has_lines else None
+        found = Finding("warning", message, "the pair is skipped; fill it in or remove it", file, first, len(blank))
+        reading.findings += [found] if blank else []
     kept = [row for row, has in zip(rows, full, strict=True) if all(has)]
     if not kept:
         raise DataError("there is not one pair with text on both sides; give at least a few.", file=origin.file)
