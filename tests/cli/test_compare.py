@@ -178,3 +178,12 @@ def test_a_mistake_is_one_sentence(place: Path, mistake: str) -> None:
     (place / "odd.txt").write_text("0-0\n0=0\n" * 6)
     words, expected = MISTAKES[mistake]
     assert expected in refused(seq2see(*words, cwd=place))
+
+
+def test_a_run_that_chooses_labels_is_named(place: Path) -> None:
+    (place / "labels.tsv").write_text("".join(f"{a} {b}\t{'yes' if a > b else 'no'}\n" for a in WORDS for b in WORDS))
+    quick = ["train.updates=2", "train.evaluate_every=2", "model.encoder.size=4", "tokens.source.min_count=1"]
+    result = seq2see("train", "labels.tsv", *quick, "--out", "chooser", cwd=place)
+    assert result.returncode == 0, result.stderr
+    sentence = refused(seq2see("compare", "cho2014", "chooser", "--data", "test.tsv", cwd=place))
+    assert "but chooser chooses labels; evaluate it" in sentence

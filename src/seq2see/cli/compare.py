@@ -64,8 +64,8 @@ def compare(
     if out is not None and out.suffix.lower() != ".html":
         raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
     import seq2see
+    from seq2see.compare import check_runs, name_runs
     from seq2see.compare import compare as compare_runs
-    from seq2see.compare import name_runs
     from seq2see.inspect.comparison import render_comparison
     from seq2see.inspect.lengths import check_picture, save_lengths
     from seq2see.inspect.page import save_page
@@ -76,12 +76,13 @@ def compare(
         check_picture(plot)
     origin = name_origin(data, source, target, fields)
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
+    pictures = check_runs(loaded)
     pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
     show_findings(findings)
-    if plot is not None and any(run.config.reads_pictures for run in loaded.values()):
+    if plot is not None and pictures:
         raise Seq2SeeError("--plot draws scores by the length of a text, but these runs read pictures; leave it out.")
-    for run in loaded.values():
-        check_pairs(run, pairs)
+    for name, run in loaded.items():
+        check_pairs(run, pairs, name=name)
     found = compare_runs(
         loaded,
         pairs,
