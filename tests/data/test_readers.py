@@ -3,10 +3,12 @@
 import gzip
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin, Pairs
@@ -76,6 +78,21 @@ def test_nul_and_carriage_returns_inside_a_line_become_spaces(tmp_path: Path) ->
     assert rows == [(1, "a", "b"), (2, "c c", "d d")]
     assert {f.line for f in findings} == {2}
     assert {f.message.split(" ")[1] for f in findings} == {"line", "carriage", "NUL"}
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png", "gif", "webp", "tiff", "bmp"])
+def test_a_picture_is_no_text_in_another_encoding(tmp_path: Path, kind: str) -> None:
+    Image.effect_noise((40, 40), 90).convert("RGB").save(tmp_path / "x.tsv", format=kind)
+    with pytest.raises(DataError, match=rf"(?i)got a picture \({kind}\); where pictures are read, give its path"):
+        read_pairs(Origin(tmp_path / "x.tsv"))
+
+
+def test_an_archive_is_no_text_in_another_encoding(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.csv", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("sheet.xml", os.urandom(300))
+    with pytest.raises(DataError, match=r"got a zip archive, as \.xlsx and \.docx are; unpack it"):
+        read_pairs(Origin(tmp_path / "x.csv"))
+    assert read(tmp_path, "GIF89a\tBM\n")[0] == [(1, "GIF89a", "BM")]
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
