@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seq2see.core.errors import DataError
+from seq2see.core.number import say_count
 
 if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
@@ -68,7 +69,9 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
     if labels and not labels & known:
         raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
     if new:
-        message = f"warning: {len(new)} labels that {name} does not know, such as {some}, count as mistakes"
+        message = (
+            f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}: mistakes for certain"
+        )
         typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 

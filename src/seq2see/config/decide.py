@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.core.number import say_count
 from seq2see.core.word import choose_unit, find_words, has_spaces
 from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels, spread
@@ -125,7 +126,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         size = _decide_size(sentences, pairs)
         dropout = {"dropout": 0.3} if sentences else {}
         base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
-        remarks["model"] = f"preset {preset} with size {size}, for {pairs:,} pairs of {_say(sentences)}"
+        remarks["model"] = f"preset {preset} with size {size}, for {say_count(pairs, 'pair')} of {_say(sentences)}"
     if sentences:
         base["model"] |= {"share": ["fitting"]}
         remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"

@@ -67,7 +67,7 @@ def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
     """The pairs of one split, and what is odd about them alone."""
     pairs, findings = read_usable(origin)
     odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
-    odd += _find_joined(pairs, origin)
+    odd += _find_joined(pairs, origin) + _find_alike(pairs, origin)
     return pairs, findings + _find_swapped(pairs, origin) + _find_duplicates(pairs, origin) + odd
 
 
@@ -122,6 +122,19 @@ def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
     joined = min(label.strip() for label in pairs.target if between in label)
     message = f"labels such as {joined!r} look like several in one"
     return [Finding("note", message, f"if they are, say {asked}", origin.holding("target"))]
+
+
+def _find_alike(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels that are one but for their capitals, which make classes of their own."""
+    told = pairs.target if guess_labels(pairs) else ()
+    groups: dict[str, set[str]] = {}
+    for label in {label for target in told for label in split_labels(target, pairs.separator)}:
+        groups.setdefault(label.casefold(), set()).add(label)
+    alike = min((sorted(group) for group in groups.values() if len(group) > 1), default=None)
+    if alike is None:
+        return []
+    message = f"labels differ in capitals only ({', '.join(map(repr, alike))}), and each is a class of its own"
+    return [Finding("note", message, "write them alike if they are one", origin.holding("target"))]
 
 
 def _find_separator(pairs: Pairs) -> str | None:
