@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import seq2see as package
-from command import seq2see
+from command import refused, seq2see
 from seq2see.cli import quickstart
 from seq2see.cli.doctor import doctor
 from seq2see.core.errors import ConfigError
@@ -52,3 +52,8 @@ def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
     with pytest.raises(ConfigError, match="shapes have no lengths"):
         quickstart.quickstart(task=quickstart.Task.shapes, lengths="1..3", out=tmp_path / "run")
+
+
+def test_a_mistyped_setting_is_found_before_data_is_made(tmp_path: Path) -> None:
+    assert "did you mean 'updates'" in refused(seq2see("quickstart", "train.updats=3", "--out", tmp_path / "run"))
+    assert list(tmp_path.iterdir()) == []

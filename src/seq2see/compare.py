@@ -111,7 +111,7 @@ def compare(
 ) -> Comparison:
     """Decode the pairs with every run, each with as many workers (0: what is worth it), score, measure and align."""
     make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
-    pictures = _check_runs(runs)
+    pictures = check_runs(runs)
     if gold is not None and pictures:
         raise Seq2SeeError("--gold aligns words with words, but these runs read pictures; leave it out.")
     pairs = pairs if gold is not None else next(iter(runs.values())).task.examine(pairs)
@@ -137,7 +137,7 @@ def compare(
     return Comparison(str(origin), pairs, contenders, lengths, workers)
 
 
-def _check_runs(runs: Mapping[str, Run]) -> bool:
+def check_runs(runs: Mapping[str, Run]) -> bool:
     """Whether they caption pictures; refuse what cannot be compared."""
     for name, run in runs.items():
         if run.config.task != "transduction":

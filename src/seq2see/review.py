@@ -10,6 +10,7 @@ import torch
 import seq2see
 from seq2see.core.box import Thing
 from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.core.number import say_count
 from seq2see.data.pairs import Pairs
 from seq2see.inspect.alignment import choose_units
 from seq2see.inspect.attention import AttentionTrace
@@ -200,7 +201,7 @@ def _facts(run: Run, result: Review) -> dict[str, str]:
         "Preset": run.config.preset or "none",
         "Parameters": f"{count_parameters(run):,}",
         "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
-        "Scored on": f"{len(result.references):,} pairs ({result.name})",
+        "Scored on": f"{say_count(len(result.references), 'pair')} ({result.name})",
         **({"Mixed up": _say_confusion(result)} if run.config.chooses_labels else {}),
         **({"Attention": _say_measures(measures, run.config.reads_pictures)} if measures is not None else {}),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",

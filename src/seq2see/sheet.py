@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from seq2see.compare import Comparison, Contender
+from seq2see.core.number import say_count
 from seq2see.inspect.comparison import DASH, Cell, Row, Sheet
 from seq2see.inspect.lengths import Lengths
 from seq2see.inspect.measures import Measures
@@ -27,9 +28,9 @@ NAMES = {
 def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
     """Everything to show, with what each run looks at in the first few sentences."""
     contenders = comparison.contenders
-    shown = range(min(examples, len(comparison.pairs)))
+    shown, count = range(min(examples, len(comparison.pairs))), say_count(len(comparison.pairs), comparison.unit)
     return Sheet(
-        title=f"{_list_names([each.name for each in contenders])} on {len(comparison.pairs):,} {comparison.unit}s",
+        title=f"{_list_names([each.name for each in contenders])} on {count}",
         runs=[each.name for each in contenders],
         rows=list_rows(comparison),
         lengths=comparison.lengths,
@@ -151,6 +152,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
     first = comparison.contenders[0]
     signatures = {NAMES[tested.metric.name]: tested.metric.signature for tested in first.tested}
     found = next((each.aligned for each in comparison.contenders if each.aligned), None)
+    blind = {} if "BLEU" in signatures or comparison.lengths is None else {"BLEU": "none: no reference has four tokens"}
     aligned = {"AER": found.agreements[found.default].signature} if found else {}
     return {
         "Data": comparison.data,
@@ -161,6 +163,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
         **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
         "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.contenders),
         **signatures,
+        **blind,
         **aligned,
     }
 

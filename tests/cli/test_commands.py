@@ -69,6 +69,23 @@ def test_predict_gives_a_line_for_every_line(run: Path, tmp_path: Path) -> None:
     assert (tmp_path / "out.txt").read_text() == result.stdout
 
 
+def test_what_is_read_is_not_written_over(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_text("abc\n")
+    (tmp_path / "in.tsv").write_text("abc\tcba\n")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "in.txt")
+    for words in (
+        ["predict", run, "in.txt", "-o", "./in.txt"],
+        ["predict", run, "link.txt", "-o", tmp_path / "in.txt"],
+        ["predict", run, "in.txt", "-o", "out.txt", "--alignments", "in.txt"],
+        ["align", run, "in.tsv", "-o", "in.tsv"],
+    ):
+        assert "must not replace what is read" in refused(seq2see(*words, cwd=tmp_path))
+    (tmp_path / "a.json").write_text("abc\n")
+    assert "must not replace" in refused(seq2see("inspect", run, "@a.json", "-o", "a.json", cwd=tmp_path))
+    assert [(tmp_path / f"in.{kind}").read_text() for kind in ("txt", "tsv")] == ["abc\n", "abc\tcba\n"]
+    assert seq2see("inspect", run, "abc " * 100, "-o", tmp_path / "a.json").returncode == 0  # no name of a file
+
+
 def test_predict_of_nothing_is_nothing(run: Path) -> None:
     result = seq2see("predict", run, "-", stdin="")
     assert (result.returncode, result.stdout) == (0, "")
@@ -111,7 +128,7 @@ def test_evaluate_prints_every_metric_with_its_signature(run: Path) -> None:
     assert "exact_match" in table
 
 
-@pytest.mark.parametrize("kind", ["html", "png", "svg", "json"])
+@pytest.mark.parametrize("kind", ["html", "HTML", "png", "svg", "json"])
 def test_inspect_writes(run: Path, tmp_path: Path, kind: str) -> None:
     file = tmp_path / "deep" / f"look.{kind}"
     result = seq2see("inspect", run, "abc", "-o", file)
@@ -215,6 +232,8 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
         assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
     assert seq2see("doctor", tmp_path / "three.csv", "--fields", "from,to").returncode == 0
     assert "takes two names" in refused(seq2see("doctor", tmp_path / "three.csv", "--fields", "from"))
+    for names in ("from,from", "1,1"):
+        assert "two different columns" in refused(seq2see("doctor", tmp_path / "three.csv", "--fields", names))
 
 
 def test_a_schedule_that_never_warms_up_is_noticed(tmp_path: Path) -> None:

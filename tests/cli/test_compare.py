@@ -16,7 +16,7 @@ WORDS = ["cab", "bad", "dab", "ace", "fee"]
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs, one of them without attention, and pairs of two to four words."""
     folder = tmp_path_factory.mktemp("compared")
-    sources = [f"{a} {b} {c}"[: 7 if a > b else 11] for a in WORDS for b in WORDS for c in WORDS[:2]]
+    sources = [f"{a} {b} {c} {a}"[: 7 if a > b else 15] for a in WORDS for b in WORDS for c in WORDS[:2]]
     pairs = [(source, " ".join(reversed(source.split()))) for source in dict.fromkeys(sources)]
     (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs))
     (folder / "test.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in pairs[:12]))
@@ -44,6 +44,21 @@ def test_runs_are_compared(place: Path) -> None:
     assert "What they look at" in page
     assert '"maps": [{"name": "decoder.reader.attend"' in page
     assert (place / "lengths.svg").read_text().startswith("<?xml")
+
+
+def test_texts_of_a_few_words_are_compared_without_bleu(place: Path) -> None:
+    short = [line for line in (place / "pairs.tsv").read_text().splitlines(keepends=True) if len(line.split()) == 4]
+    (place / "short.tsv").write_text("".join(short[:12]))
+    words = ["compare", "bahdanau2015", "cho2014", "--data", "short.tsv", "--beam", 1, "--plot", "short.svg"]
+    for more in ([], ["--by", "bleu"]):
+        result = seq2see(*words, *more, cwd=place)
+        assert result.returncode == 0, result.stderr
+        assert "exact match, % by source length" in result.stdout
+        assert "BLEU: none: no reference has four tokens" in result.stdout
+        assert result.stdout.count("BLEU") == 1
+    found = json.loads(seq2see(*words, "--json", cwd=place).stdout)
+    assert found["lengths"]["scores"].keys() == {"chrf", "exact_match"}
+    assert found["runs"][0]["metrics"].keys() == {"exact_match", "chrf", "ter"}
 
 
 def test_a_comparison_in_json_is_complete(place: Path) -> None:
@@ -159,7 +174,16 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_one_sentence(place: Path, mistake: str) -> None:
     (place / "short.txt").write_text("0-0\n")
-    (place / "one.txt").write_text("1-1 2-2 3-3\n" * 12)
+    (place / "one.txt").write_text("1-1 2-2 3-3 4-4\n" * 12)
     (place / "odd.txt").write_text("0-0\n0=0\n" * 6)
     words, expected = MISTAKES[mistake]
     assert expected in refused(seq2see(*words, cwd=place))
+
+
+def test_a_run_that_chooses_labels_is_named(place: Path) -> None:
+    (place / "labels.tsv").write_text("".join(f"{a} {b}\t{'yes' if a > b else 'no'}\n" for a in WORDS for b in WORDS))
+    quick = ["train.updates=2", "train.evaluate_every=2", "model.encoder.size=4", "tokens.source.min_count=1"]
+    result = seq2see("train", "labels.tsv", *quick, "--out", "chooser", cwd=place)
+    assert result.returncode == 0, result.stderr
+    sentence = refused(seq2see("compare", "cho2014", "chooser", "--data", "test.tsv", cwd=place))
+    assert "but chooser chooses labels; evaluate it" in sentence

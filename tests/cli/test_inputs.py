@@ -60,9 +60,11 @@ def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.Cap
     config, task = SimpleNamespace(reads_pictures=False), SimpleNamespace(target=target)
     texts: Any = SimpleNamespace(config=config, task=task)
     check_pairs(texts, Pairs(["a", "b"], ["pos", "odd"]))
-    assert "1 labels that the run does not know, such as 'odd'" in capsys.readouterr().err
-    with pytest.raises(DataError, match="knows none of the labels"):
+    assert "1 label that this run does not know, such as 'odd'" in capsys.readouterr().err
+    with pytest.raises(DataError, match="this run knows none of the labels"):
         check_pairs(texts, Pairs(["a"], ["1"]))
+    with pytest.raises(DataError, match="second knows none of the labels"):
+        check_pairs(texts, Pairs(["a"], ["1"]), name="second")
     with pytest.raises(DataError, match="reads text, and the data is pictures"):
         check_pairs(texts, Pairs(["/a.jpg"], ["pos"]))
 

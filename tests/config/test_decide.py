@@ -132,3 +132,17 @@ def test_scripts_without_spaces_are_learned_from_as_often_as_others() -> None:
     for preset in ("han2016", "bigru-attention"):
         found = [decide(Pairs(texts, ["a", "b"] * 2000), preset=preset).base["train"] for texts in (chinese, english)]
         assert found[0]["updates"] > found[1]["updates"] > 300  # they have more letters than these have words
+
+
+def test_lists_of_labels_are_several_for_a_source() -> None:
+    pairs = Pairs([f"text {n}" for n in range(8)], ["a|b", "c"] * 4, labels=True, separator="|")
+    for preset in (None, "han2016"):
+        decision = decide(pairs, preset=preset)
+        config = load_config(base={**decision.base, "data": {"train": "x.jsonl"}}).config
+        assert config.label_separator == "|"
+        assert (
+            config.tokens.source
+            == load_config(base={"preset": config.preset, "data": {"train": "x"}}).config.tokens.source
+        )
+        assert "because the data lists them" in decision.remarks["tokens"]
+    assert "3 labels" in decide(pairs).remarks["preset"]

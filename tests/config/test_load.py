@@ -72,6 +72,7 @@ def test_every_preset_needs_only_data(tmp_path: Path, preset: str) -> None:
         ("train:\n  updates: 0\n", "c.yaml, line 5: train.updates must be greater than or equal to 1; got 0."),
         ("train:\n  learning_rate: .nan\n", "c.yaml, line 5: train.learning_rate must be a finite number; got nan."),
         ("train:\n  watch: blue\n", "got 'blue'; did you mean 'bleu'?"),
+        ("search: {kind:beam, width: 3}\n", "c.yaml, line 4: a colon must have a blank behind it; got 'kind:beam';"),
         ("train: 3\n", "c.yaml, line 4: train must be a section of keys (updates, batch_tokens"),
         (f"seed: {10**70}\n", "c.yaml, line 4: seed must be"),
         ("3: 4\n", "c.yaml, line 4: a key must be a word; got 3."),
@@ -251,3 +252,14 @@ def test_a_configuration_cannot_be_changed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="frozen"):
         config.seed = 3
     assert isinstance(config, Config)
+
+
+def test_a_colon_without_a_blank_is_named(tmp_path: Path) -> None:
+    sentence = refuse(tmp_path, START, "tokens.source={kind:bpe,size:8}")
+    assert "tokens.source={kind:bpe,size:8}: a colon must have a blank behind it; got 'kind:bpe'" in sentence
+    assert "write `kind: bpe`" in sentence
+
+
+@pytest.mark.parametrize("settings", [("train=3", "train.workers=1"), ("train=[]", "train={workers: 1}")])
+def test_what_is_no_section_is_not_forgotten(tmp_path: Path, settings: tuple[str, str]) -> None:
+    assert f"{settings[0]}: train must be a section of keys (updates," in refuse(tmp_path, START, *settings)

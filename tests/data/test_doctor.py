@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from seq2see.data.doctor import Diagnosis, examine
+from seq2see.data.gallery import describe_pairs
 from seq2see.data.pairs import Finding, Origin
 
 LETTERS = "abcdefghij"
@@ -124,6 +125,7 @@ def test_one_pair_is_enough_to_be_examined(tmp_path: Path) -> None:
     diagnosis = diagnose(tmp_path, train="a\tb\n", test="a\tb\n")
     assert not diagnosis.errors
     assert find(diagnosis, "leakage: 100.0%")
+    assert describe_pairs(diagnosis.splits["train"]) == "1 usable pair"
 
 
 def test_labels_in_the_place_of_sources_are_named(tmp_path: Path) -> None:
@@ -135,12 +137,35 @@ def test_several_labels_in_one_are_named(tmp_path: Path) -> None:
     labels = ["a", "b", "c", "a, b", "b, c", "a, c"]
     content = "text\tlabels\n" + "".join(f"text {n}\t{labels[n % 6]}\n" for n in range(24))
     assert 'separator: ","' in find(diagnose(tmp_path, train=content), "such as 'a, b'").remedy
+    one = "text\tlabels\n" + "".join(f"text {n}\t{['pos', 'neg', 'pos|food'][n % 3]}\n" for n in range(24))
+    assert 'separator: "|"' in find(diagnose(tmp_path, train=one), "such as 'pos|food'").remedy
+    names = "text\tlabels\n" + "".join(f"text {n}\t{['Sport, other', 'news'][n % 2]}\n" for n in range(24))
+    assert not any("several in one" in finding.message for finding in diagnose(tmp_path, train=names).findings)
+
+
+def test_labels_that_differ_in_capitals_only_are_named(tmp_path: Path) -> None:
+    labels = ["pos", "Pos", "neg", "POS"]
+    content = "text\tlabel\n" + "".join(f"text {n}\t{labels[n % 4]}\n" for n in range(24))
+    assert find(diagnose(tmp_path, train=content), "capitals only ('POS', 'Pos', 'pos')").level == "note"
+    plain = content.replace("Pos", "pos").replace("POS", "pos")
+    assert not any("capitals" in finding.message for finding in diagnose(tmp_path, train=plain).findings)
+
+
+def test_lists_of_labels_are_several_whatever_they_hold(tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    lists = ['["pos", "food"]', '["neg"]']
+    file.write_text("".join(f'{{"text": "text {n}", "labels": {lists[n % 2]}}}\n' for n in range(24)))
+    diagnosis = examine({"train": Origin(file)})
+    assert 'separator: "|"' in find(diagnosis, "sources have lists of labels").remedy
+    assert "24 usable texts of 3 classes, 12 each" in describe_pairs(diagnosis.splits["train"])
 
 
 def test_a_label_without_another_is_named(tmp_path: Path) -> None:
     file = tmp_path / "x.csv"
     file.write_text("text,label\n" + "".join(f"a text {n},pos\n" for n in range(30)))
-    messages = [str(finding) for finding in examine({"train": Origin(file)}).findings]
+    diagnosis = examine({"train": Origin(file)})
+    assert describe_pairs(diagnosis.splits["train"]) == "30 usable texts of 1 class (pos)"
+    messages = [str(finding) for finding in diagnosis.findings]
     assert any("all 30 sources have the label 'pos', and there must be another to choose" in each for each in messages)
 
 

@@ -90,6 +90,16 @@ def test_missing_pictures_are_named_and_their_captions_skipped(tmp_path: Path) -
     assert "(3 in all)" in lost.remedy
 
 
+def test_a_file_of_one_line_has_no_line_to_name(tmp_path: Path) -> None:
+    draw(tmp_path / "a.jpg")
+    blank = [*COCO["annotations"], {"image_id": 7, "caption": " "}]
+    content = json.dumps({**COCO, "annotations": blank}).replace("b.jpg", "lost.jpg")
+    _, findings = read_pairs(Origin(write(tmp_path / "captions.json", content)))
+    lost = find(findings, "a picture is not there: 'lost.jpg'")
+    assert (lost.line, lost.remedy) == (None, "its pairs are skipped (1 in all); add it or remove them")
+    assert find(findings, "blank").line is None
+
+
 def test_a_picture_without_captions_is_named_and_skipped(tmp_path: Path) -> None:
     draw(tmp_path / "a.jpg")
     draw(tmp_path / "b.jpg")
@@ -255,6 +265,15 @@ def test_what_the_data_says_of_its_targets_counts_more_than_how_they_look() -> N
     assert guess_labels(Pairs(sources, few, labels=True).take(range(8)))
     assert not guess_labels(Pairs(sources, sources, labels=True))
     assert not guess_labels(Pairs(sources, ["a", "b"] * 4, labels=False))
+    long = ["very good", "not so good at all in my opinion"]
+    assert guess_labels(Pairs(sources, long * 4, labels=True))
+    assert not guess_labels(Pairs(sources, long * 4))
+
+
+def test_many_lists_of_few_labels_are_labels() -> None:
+    sources, lists = [f"text {number}" for number in range(8)], ["a|b", "b|c", "a|c", "c|b", "a", "b", "c", "a|b|c"]
+    assert not guess_labels(Pairs(sources, lists, labels=True))
+    assert guess_labels(Pairs(sources, lists, labels=True, separator="|"))
 
 
 def test_hidden_files_are_no_pictures_and_strays_are_named(tmp_path: Path) -> None:

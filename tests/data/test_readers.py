@@ -3,10 +3,12 @@
 import gzip
 import json
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin, Pairs
@@ -76,6 +78,21 @@ def test_nul_and_carriage_returns_inside_a_line_become_spaces(tmp_path: Path) ->
     assert rows == [(1, "a", "b"), (2, "c c", "d d")]
     assert {f.line for f in findings} == {2}
     assert {f.message.split(" ")[1] for f in findings} == {"line", "carriage", "NUL"}
+
+
+@pytest.mark.parametrize("kind", ["jpeg", "png", "gif", "webp", "tiff", "bmp"])
+def test_a_picture_is_no_text_in_another_encoding(tmp_path: Path, kind: str) -> None:
+    Image.effect_noise((40, 40), 90).convert("RGB").save(tmp_path / "x.tsv", format=kind)
+    with pytest.raises(DataError, match=rf"(?i)got a picture \({kind}\); where pictures are read, give its path"):
+        read_pairs(Origin(tmp_path / "x.tsv"))
+
+
+def test_an_archive_is_no_text_in_another_encoding(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.csv", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("sheet.xml", os.urandom(300))
+    with pytest.raises(DataError, match=r"got a zip archive, as \.xlsx and \.docx are; unpack it"):
+        read_pairs(Origin(tmp_path / "x.csv"))
+    assert read(tmp_path, "GIF89a\tBM\n")[0] == [(1, "GIF89a", "BM")]
 
 
 def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
@@ -301,6 +318,32 @@ def test_headers_as_people_write_them_are_no_data(header: str, tmp_path: Path) -
     assert [finding.level for finding in findings] == ["note"]
 
 
+@pytest.mark.parametrize(
+    "header", ["quelle;ziel", "Frage;Antwort", "入力;出力", "المصدر;الهدف", "question;Re\u0301ponse"]
+)
+def test_headers_in_other_languages_are_no_data(header: str, tmp_path: Path) -> None:
+    rows, findings = read(tmp_path, f"{header}\nab;BA\ncd;DC\n", "x.csv")
+    assert rows == [(2, "ab", "BA"), (3, "cd", "DC")]
+    assert [finding.level for finding in findings] == ["note"]
+    assert len(read(tmp_path, "question;Antwort\nab;BA\n", "x.csv")[0]) == 2  # a dictionary
+
+
+def test_what_may_be_a_header_is_named_and_read_as_a_pair(tmp_path: Path) -> None:
+    words = [a + b for a in "abcde" for b in "abcd"]
+    sentences = "".join(f"the {word}. one\t{word} x\n" for word in words)
+    letters = "".join(f"{word}\t{word.upper()}\n" for word in words)
+    for rest in (sentences, letters):
+        rows, findings = read(tmp_path, "lause\tkäännös\n" + rest)
+        assert len(rows) == 21
+        (found,) = findings
+        assert (found.level, found.line) == ("note", 1)
+        assert "looks like a header (lause, käännös)" in found.message
+        assert "--fields lause,käännös" in found.remedy
+    for first in ("a lause\tda käännös\n", "Go!\tGeh!\n", "ab\tab\n", ""):
+        assert read(tmp_path, first + sentences)[1] == []
+        assert read(tmp_path, first + letters)[1] == []
+
+
 def test_numbers_of_json_are_texts_and_null_is_a_blank_that_is_named(tmp_path: Path) -> None:
     rows, findings = read(tmp_path, '{"text": 12, "label": 3.5}\n{"text": "b", "label": null}\n', "x.jsonl")
     assert rows == [(1, "12", "3.5")]
@@ -339,6 +382,23 @@ def test_words_above_a_column_of_numbers_are_a_header(tmp_path: Path) -> None:
 
 def test_a_list_of_labels_is_one_target(tmp_path: Path) -> None:
     assert read(tmp_path, '{"text": "t", "labels": ["a", "b"]}\n', "x.jsonl")[0] == [(1, "t", "a|b")]
+    assert "cannot hold |, which separates labels; got 'a|b';" in refuse(
+        tmp_path, '{"text": "t", "labels": ["a|b"]}\n', "x.jsonl"
+    )
+
+
+def test_lists_of_labels_say_that_a_source_may_have_several(tmp_path: Path) -> None:
+    some = [
+        '{"text": "t", "labels": ["a", "b"]}\n',
+        '{"text": "u", "labels": []}\n',
+        '{"text": "v", "labels": ["a"]}\n',
+    ]
+    pairs, findings = read_pairs(Origin(put(tmp_path / "x.jsonl", "".join(some))))
+    assert (pairs.target, pairs.separator) == (("a|b", "a"), "|")
+    assert (pairs.take([0]).separator, pairs.group().ungroup().separator) == ("|", "|")
+    assert [(f.line, f.message) for f in findings] == [(2, "the target is blank but the source is not")]
+    one, _ = read_pairs(Origin(put(tmp_path / "y.jsonl", "".join(some[1:]))))
+    assert (one.target, one.separator) == (("a",), None)  # one each, as a list by habit
 
 
 def test_a_list_of_targets_belongs_to_one_source(tmp_path: Path) -> None:

@@ -103,6 +103,26 @@ def test_every_view_has_all_words(tmp_path: Path) -> None:
     assert "heaviest words: </b 0.600, a 0.600" in shown or "heaviest words: a 0.600, </b 0.600" in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The cat sat .", "The cat sat ."),
+        ("האוכל היה טוב .", ". טוב היה האוכל"),
+        ("קניתי iPhone 12 Pro בחנות 7 פעמים", "פעמים 7 בחנות iPhone 12 Pro קניתי"),
+        ("The word שלום עולם means ( hello )", "The word עולם שלום means ( hello )"),
+        ("טוב ( מאוד )", "( מאוד ) טוב"),  # brackets are turned, too
+        ("12 .", "12 ."),
+    ],
+)
+def test_words_run_as_their_script_does(text: str, shown: str) -> None:
+    spans = [match.span() for match in re.finditer(r"\S+", text)]
+    words = tuple(SeenWord(text[start:end], start, end, 0.1) for start, end in spans)
+    trace = DocumentTrace(text, "x", {}, (SeenSentence(0, len(text), words, 1.0),))
+    _, *drawn = draw_document(trace).texts
+    placed = sorted((each.get_position()[0], each.get_text()) for each in drawn if each.get_text() in text.split())
+    assert [each for _, each in placed] == shown.split()
+
+
 def test_a_long_document_fits_a_picture() -> None:
     sentence = make_trace().sentences[0]
     many = tuple(replace(sentence, weight=1 / (n + 1)) for n in range(120))

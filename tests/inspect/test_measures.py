@@ -1,13 +1,24 @@
 """Numbers about attention that can be computed by hand, and notes on heads that do not read."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 from seq2see.core.token import Token
+from seq2see.inspect.alignment import Units
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
-from seq2see.inspect.measures import measure_attention, measure_entropy
+from seq2see.inspect.measures import Measures, Meter, measure_entropy
 
-WORDS = ("words", "words")
+WORDS: Units = ("words", "words")
+
+
+def measure(traces: Iterable[AttentionTrace], units: Units) -> Measures | None:
+    """The measures of many outputs."""
+    meter = Meter(units)
+    for trace in traces:
+        meter.see(trace)
+    return meter.read()
 
 
 def make(*heads: list[list[float]], name: str = "attend") -> AttentionTrace:
@@ -34,7 +45,7 @@ def test_entropy_by_hand() -> None:
 
 
 def test_a_uniform_map() -> None:
-    measures = measure_attention([make([[0.25] * 4] * 3)], WORDS)
+    measures = measure([make([[0.25] * 4] * 3)], WORDS)
     assert measures is not None
     assert (measures.map, measures.entropy, measures.spread, measures.peak) == ("attend", 2, 1, 0.25)
     # two target words give each of three source words 2 * 0.25
@@ -43,7 +54,7 @@ def test_a_uniform_map() -> None:
 
 
 def test_a_diagonal_map() -> None:
-    measures = measure_attention([make(np.eye(4).tolist())], WORDS)
+    measures = measure([make(np.eye(4).tolist())], WORDS)
     assert measures is not None
     assert (measures.entropy, measures.spread, measures.peak) == (0, 0, 1)
     assert (measures.coverage, measures.deviation) == (1, 0)
@@ -52,14 +63,14 @@ def test_a_diagonal_map() -> None:
 def test_overlooked_words_are_not_covered() -> None:
     # both target words look at the first of four source words
     rows = [[1.0, 0, 0, 0, 0], [1.0, 0, 0, 0, 0], [0, 0, 0, 0, 1.0]]
-    measures = measure_attention([make(rows)], WORDS)
+    measures = measure([make(rows)], WORDS)
     assert measures is not None
     assert measures.coverage == 0.25
     assert measures.deviation == pytest.approx((1 + 1 + 1 + 1) / 4)
 
 
 def test_heads_are_averaged() -> None:
-    measures = measure_attention([make([[0.5, 0.5]] * 2, [[1.0, 0.0]] * 2)], WORDS)
+    measures = measure([make([[0.5, 0.5]] * 2, [[1.0, 0.0]] * 2)], WORDS)
     assert measures is not None
     assert measures.entropy == pytest.approx(0.5)
     assert measures.peak == pytest.approx(0.75)
@@ -67,7 +78,7 @@ def test_heads_are_averaged() -> None:
 
 def test_outputs_count_by_their_tokens() -> None:
     short, long = make([[1.0, 0.0]]), make([[0.5, 0.5]] * 3)
-    measures = measure_attention([short, long], WORDS)
+    measures = measure([short, long], WORDS)
     assert measures is not None
     assert measures.entropy == pytest.approx(3 / 4)
 
@@ -77,7 +88,7 @@ def test_collapsed_heads_are_noted() -> None:
     last = [[0.0, 0.1, 0.0, 0.0, 0.9]] * 6
     reading = np.eye(6)[:, :5].clip(0.05).tolist()
     traces = [make(uniform, reading, last) for _ in range(8)]
-    measures = measure_attention(traces, WORDS)
+    measures = measure(traces, WORDS)
     assert measures is not None
     assert measures.notes == (
         "the attention attend (head 1) is nearly uniform: it looks at everything alike.",
@@ -87,16 +98,16 @@ def test_collapsed_heads_are_noted() -> None:
 
 def test_the_end_of_sources_of_any_length_is_one_place() -> None:
     ends = [make([[0.0] * (length - 1) + [1.0]] * 5) for length in (4, 5, 6, 7)]
-    measures = measure_attention(ends, WORDS)
+    measures = measure(ends, WORDS)
     assert measures is not None
     assert measures.notes == ("the attention attend is stuck: it nearly always looks at token 1 from the end.",)
 
 
 def test_a_few_steps_are_not_judged() -> None:
-    measures = measure_attention([make([[0.2] * 5] * 6)], WORDS)
+    measures = measure([make([[0.2] * 5] * 6)], WORDS)
     assert measures is not None
     assert measures.notes == ()
 
 
 def test_no_outputs_have_no_measures() -> None:
-    assert measure_attention([], WORDS) is None
+    assert measure([], WORDS) is None

@@ -1,5 +1,6 @@
 """Attention over pictures: where it is clear, what a page holds, what an animation shows."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,10 @@ def test_frames_are_titled_with_word_and_confidence() -> None:
 def test_an_animation_has_a_frame_for_each_word(tmp_path: Path) -> None:
     with Image.open(save_picture(make_trace(), tmp_path / "a.gif")) as animation:
         assert animation.n_frames == 2
+    (one,) = make_trace().maps
+    two = AttentionMap(one.name, np.concatenate([one.weights, one.weights[:, ::-1]]))
+    with Image.open(save_picture(replace(make_trace(), maps=(two,)), tmp_path / "b.gif", heads=True)) as animation:
+        assert animation.n_frames == 4
 
 
 def test_what_no_font_can_draw_is_spelled_in_animations() -> None:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.counting import counting
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, keep_inputs, name_origin, show_findings
 from seq2see.cli.evaluate import read_as_trained
 from seq2see.cli.inputs import warn_of_length
+from seq2see.core.number import say_count
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -48,6 +49,7 @@ def align(
     from seq2see.core.files import write_atomic
 
     origin = name_origin(data, source, target, fields)
+    keep_inputs([out], [data, source, target, gold])
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
@@ -72,7 +74,7 @@ def describe_outcome(found: "Outcome", count: int) -> str:
     """Which attention the links come from, and how words were counted."""
     left, right = found.alignment.units
     counted = f"source counted in {left}, target in {right}, from 0"
-    return f"{count:,} pairs linked by {found.chosen} ({found.why}); {counted}"
+    return f"{say_count(count, 'pair')} linked by {found.chosen} ({found.why}); {counted}"
 
 
 def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice") -> "Table":

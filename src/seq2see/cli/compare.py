@@ -40,7 +40,12 @@ def compare(
     gold: GoldOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a page (.html) with heatmaps.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw scores by source length (.png or .svg).")] = None,
-    by: Annotated[Score, typer.Option(help="The score to draw and to list by length.")] = Score.bleu,
+    by: Annotated[
+        Score | None,
+        typer.Option(
+            help="The score to draw and to list by length.", show_default="bleu, or exact_match for want of it"
+        ),
+    ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
     workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
@@ -56,11 +61,11 @@ def compare(
       seq2see compare runs/bahdanau runs/luong --source test.en --target test.de --plot lengths.png
       seq2see compare runs/soft runs/hard --data captions.jsonl -o compare.html
     """
-    if out is not None and out.suffix != ".html":
+    if out is not None and out.suffix.lower() != ".html":
         raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
     import seq2see
+    from seq2see.compare import check_runs, name_runs
     from seq2see.compare import compare as compare_runs
-    from seq2see.compare import name_runs
     from seq2see.inspect.comparison import render_comparison
     from seq2see.inspect.lengths import check_picture, save_lengths
     from seq2see.inspect.page import save_page
@@ -71,12 +76,13 @@ def compare(
         check_picture(plot)
     origin = name_origin(data, source, target, fields)
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
+    pictures = check_runs(loaded)
     pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
     show_findings(findings)
-    if plot is not None and any(run.config.reads_pictures for run in loaded.values()):
+    if plot is not None and pictures:
         raise Seq2SeeError("--plot draws scores by the length of a text, but these runs read pictures; leave it out.")
-    for run in loaded.values():
-        check_pairs(run, pairs)
+    for name, run in loaded.items():
+        check_pairs(run, pairs, name=name)
     found = compare_runs(
         loaded,
         pairs,
@@ -89,26 +95,26 @@ def compare(
     )
     sheet = make_sheet(found, examples=examples if out is not None else 0)
     if plot is not None and found.lengths is not None:
-        save_lengths(found.lengths, plot, metric=by.value)
+        save_lengths(found.lengths, plot, metric=by and by.value)
     if out is not None:
         save_page(render_comparison(sheet), out)
     if as_json:
         typer.echo(json.dumps(to_dict(found), ensure_ascii=False))
     else:
-        show_sheet(sheet, by.value)
+        show_sheet(sheet, by and by.value)
     for file in (plot, out):
         if file is not None:
             typer.echo(f"wrote {file}", err=True)
 
 
-def show_sheet(sheet: "Sheet", metric: str) -> None:
+def show_sheet(sheet: "Sheet", metric: str | None) -> None:
     """The tables and notes on the terminal."""
     from rich.console import Console
 
     console = Console(markup=False, emoji=False, highlight=False)
     console.print(table_rows(sheet))
     if sheet.lengths is not None:
-        console.print(table_lengths(sheet.runs, sheet.lengths, metric))
+        console.print(table_lengths(sheet.runs, sheet.lengths, sheet.lengths.choose_metric(metric)))
     for note in sheet.notes:
         console.print(f"note: {note}", soft_wrap=True)
     for name, fact in sheet.facts.items():

@@ -1,6 +1,8 @@
 """What the commands share about data files on the command line."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +48,17 @@ def name_fields(fields: str | None) -> tuple[str, str] | None:
     names = [name.strip() for name in fields.split(",")] if fields is not None else []
     if fields is not None and (len(names) != 2 or not all(names)):
         raise DataError(f"--fields takes two names with a comma between them; got {fields!r}.")
+    if len(set(names)) == 1:
+        raise DataError(f"--fields must name two different columns; got {fields!r}; mend it.")
     return (names[0], names[1]) if names else None
+
+
+def keep_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Refuse to write over what is read, by whatever path it is named."""
+    there = [[file for file in files if file is not None and os.path.isfile(file)] for files in (outputs, inputs)]
+    for out, file in product(*there):
+        if os.path.samefile(out, file):
+            raise DataError(f"what is written must not replace what is read; got {out} for both; choose another.")
 
 
 def show_findings(findings: list[Finding], *, most: int = 12) -> None:

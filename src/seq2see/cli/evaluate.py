@@ -26,6 +26,7 @@ from seq2see.cli.decoding import (
 )
 from seq2see.cli.inputs import check_pairs
 from seq2see.core.errors import DataError
+from seq2see.core.number import say_count
 
 if TYPE_CHECKING:
     from seq2see.config.schema import Config
@@ -110,7 +111,7 @@ def evaluate(
 
     from seq2see.cli.training import metric_table
 
-    Console(markup=False).print(metric_table(result.metrics, f"{run} on {len(pairs):,} pairs"))
+    Console(markup=False).print(metric_table(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}"))
 
 
 def read_as_trained(origin: "Origin", config: "Config") -> "tuple[Pairs, list[Finding]]":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from seq2see.core.errors import DataError
+from seq2see.core.number import say_count
 
 if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
@@ -51,14 +52,14 @@ def refuse_picture(run: "Run", file: Path) -> None:
         raise DataError("this is a picture, and the run reads texts; give a text, or a run for pictures.", file=file)
 
 
-def check_pairs(run: "Run", pairs: "Pairs") -> None:
+def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
     """Refuse data of another kind than the run reads, or with none of its labels; name labels that it cannot know."""
     from seq2see.data.kinds import guess_kind
     from seq2see.data.labels import LabelSet, split_labels
 
     kinds = "pictures" if run.config.reads_pictures else "text", guess_kind(pairs)
     if kinds[0] != kinds[1]:
-        raise DataError(f"this run reads {kinds[0]}, and the data is {kinds[1]}; give data such as it was trained on.")
+        raise DataError(f"{name} reads {kinds[0]}, and the data is {kinds[1]}; give data such as it was trained on.")
     if not isinstance(run.task.target, LabelSet):
         return
     known, separator = set(run.task.target.names), run.task.target.separator
@@ -66,9 +67,11 @@ def check_pairs(run: "Run", pairs: "Pairs") -> None:
     new = sorted(labels - known)
     some = ", ".join(map(repr, new[:3]))
     if labels and not labels & known:
-        raise DataError(f"this run knows none of the labels of the data, such as {some}; check files and columns.")
+        raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
     if new:
-        message = f"warning: {len(new)} labels that the run does not know, such as {some}, count as mistakes"
+        message = (
+            f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}: mistakes for certain"
+        )
         typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 

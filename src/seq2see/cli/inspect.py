@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from seq2see.cli.data import keep_inputs
 from seq2see.cli.decoding import warn_of_labels
 from seq2see.cli.inputs import refuse_picture, warn_of_length
 from seq2see.core.errors import AttentionError, Seq2SeeError
@@ -52,8 +53,9 @@ def inspect(
         draw_positions(run, out, trust=trust)
         return
     kinds = (".html", ".png", ".svg", ".json", ".gif")
-    if out is not None and out.suffix not in kinds:
+    if out is not None and out.suffix.lower() not in kinds:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
+    keep_inputs([out], [Path(source.removeprefix("@"))])
     import seq2see
     from seq2see.core.registry import shorten
     from seq2see.data.lines import decode, read_bytes, split_lines
@@ -63,7 +65,7 @@ def inspect(
 
     loaded = seq2see.load(run, trust=trust)
     refuse_picture(loaded, Path(source))
-    if out is not None and out.suffix == ".gif" and not loaded.config.reads_pictures:
+    if out is not None and out.suffix.lower() == ".gif" and not loaded.config.reads_pictures:
         raise Seq2SeeError(f"a .gif shows a picture word by word, and this run reads texts; got {out}; choose another.")
     text = source
     if source.startswith("@"):
@@ -93,7 +95,7 @@ def inspect(
 
 def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
     """A figure of what the run knows of places, whatever it reads."""
-    if out is None or out.suffix not in (".png", ".svg"):
+    if out is None or out.suffix.lower() not in (".png", ".svg"):
         got = "no -o" if out is None else out
         raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {got}.")
     import seq2see

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2see.cli.data import keep_inputs
 from seq2see.cli.decoding import (
     BanOption,
     BeamOption,
@@ -89,6 +90,7 @@ def predict(
     for file in files or []:
         if str(file) != "-" and not file.exists():
             raise DataError("there is no such file; check the path.", file=file)
+    keep_inputs([out, alignments], [*(files or []), prefix_file, dictionary])
     import seq2see
     from seq2see.align import record_alignments
     from seq2see.workers import choose_workers, hire

@@ -97,17 +97,16 @@ def quickstart(
     place = folder.absolute().parent / place_data(task)
     if place == folder.absolute():
         raise ConfigError(f"{place} is where the data goes; choose another folder with --out.")
+    from seq2see.config.load import load_config
+
+    base: dict[str, Any] = {Task.dates: DATES, Task.shapes: SHAPES, Task.recall: RECALL}.get(task, EXERCISE)
+    load_config(base={**base, "data": {"train": str(place)}}, settings=settings or [])  # a mistake needs no data
     typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
     files = make_files(task, span, place)
     from seq2see.cli.training import run_training
-    from seq2see.config.load import load_config
 
     data = {name: str(file) for name, file in files.items() if name != "longer"}
-    base: dict[str, Any] = {
-        "data": data,
-        **{Task.dates: DATES, Task.shapes: SHAPES, Task.recall: RECALL}.get(task, EXERCISE),
-    }
-    run_training(load_config(base=base, settings=settings or []), folder, near=folder, examples=3)
+    run_training(load_config(base={**base, "data": data}, settings=settings or []), folder, near=folder, examples=3)
     if "longer" in files:
         show_longer(folder, files)
 

@@ -20,6 +20,7 @@ from seq2see.config.origins import origins
 from seq2see.config.schema import Init
 from seq2see.config.write import write_config
 from seq2see.core.errors import DataError
+from seq2see.core.number import say_count
 from seq2see.core.registry import shorten
 from seq2see.data.album import is_picture
 from seq2see.data.doctor import examine
@@ -50,13 +51,14 @@ def decide_config(
     pairs, _ = read_pairs(Origin(origin.file, origin.target_file, fields))
     decision = decide(pairs, preset=early.get("preset"), task=early.get("task"))
     base, remarks = dict(decision.base), dict(decision.remarks)
-    if asks_of_tokens(early, read_preset(base["preset"])[0]["tokens"]):
+    written = read_preset(base["preset"])[0]
+    if written.get("task") != "classification" and asks_of_tokens(early, written["tokens"]):
         base.pop("tokens", None)
     init = read_init(early)
     if init != Init():
         runs = dict.fromkeys(path for path in (init.encoder, init.decoder) if path is not None)
         remarks["tokens"] = f"tokens as in {' and '.join(runs)}"
-        base["tokens"] = decide_tokens(base.get("tokens") or read_preset(base["preset"])[0]["tokens"], init, out)
+        base["tokens"] = decide_tokens(base.get("tokens") or written["tokens"], init, out)
     both = {"source": str(origin.file), "target": str(origin.target_file)}
     train: Any = both if origin.target_file is not None else str(origin.file)
     loaded = load_config(base={**base, "data": {"train": train, **extra}}, settings=settings)
@@ -137,11 +139,13 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
         console.print(f"decided: {remark}")
     share = len(job.valid) / (len(job.train) + len(job.valid))
     where = "given" if config.data.valid else f"held out, {share:.0%}"
-    console.print(f"data: {len(job.train):,} pairs to learn from, {len(job.valid):,} to check on ({where})")
+    console.print(f"data: {say_count(len(job.train), 'pair')} to learn from, {len(job.valid):,} to check on ({where})")
     for remark in getattr(fit.store.source, "remarks", ()):
         console.print(f"data: {remark}")
     if fit.store.left_out:
-        console.print(f"data: {fit.store.left_out:,} pairs of over {config.data.max_tokens} tokens are left out")
+        console.print(
+            f"data: left out: {say_count(fit.store.left_out, 'pair')} of over {config.data.max_tokens} tokens"
+        )
     parameters = sum(parameter.numel() for parameter in fit.model.parameters())
     console.print(f"model: {config.preset or 'your own'}, {parameters:,} parameters, {fit.task.describe()}")
     for sentence in job.taken:
@@ -160,7 +164,7 @@ def describe(job: Job, remarks: Mapping[str, str], *, again: bool) -> None:
         )
     if not again:
         where = f"in {fit.team.workers} processes on this machine" if fit.team.workers > 1 else "on this machine"
-        console.print(f"time: about {say_time(job.estimate())} for {config.train.updates:,} updates {where}")
+        console.print(f"time: about {say_time(job.estimate())} for {say_count(config.train.updates, 'update')} {where}")
 
 
 def train_visibly(job: Job) -> Finished:
@@ -198,8 +202,8 @@ def show_result(job: Job, out: Path, finished: Finished, *, examples: int) -> No
     origin = files.get("test" if job.test is not None else "valid", files["train"])
     with hire(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
         result = review(shared, pairs, name=name, things=read_things(origin.file))
-    console.print(f"\n{finished.reason}: {finished.update:,} updates")
-    console.print(metric_table(result.metrics, f"{len(pairs):,} pairs of {name}"))
+    console.print(f"\n{finished.reason}: {say_count(finished.update, 'update')}")
+    console.print(metric_table(result.metrics, f"{say_count(len(pairs), 'pair')} of {name}"))
     show_examples(result, examples)
     report = write_report(run, result)
     pictures = write_pictures(run, result.predictions[:4])

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from seq2see.config.load import read_preset
+from seq2see.core.number import say_count
 from seq2see.core.word import choose_unit, find_words, has_spaces
 from seq2see.data.image import measure_picture
 from seq2see.data.kinds import guess_kind, guess_labels, spread
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Pairs
 
 TEXTS, SENTENCES, CAPTIONS = "bahdanau2015", "transformer-tiny", "show-attend-tell2015"
@@ -42,11 +44,15 @@ def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) 
         return _decide_texts(pairs.source, pairs.target, preset, asked=asked)
     updates, epochs = _limit_updates(pairs, written)
     why = f"all as in preset {preset}" if asked else f"preset {preset}, for {_say_kind(pairs, written)}"
-    if updates >= written["train"]["updates"]:
-        return Decision({"preset": preset}, {"preset": why})
-    short = {"updates": updates, "evaluate_every": max(updates // 15, 10)}
-    remark = f"{updates:,} updates: {epochs:.0f} times through so little data are enough"
-    return Decision({"preset": preset, "train": short}, {"preset": why, "train": remark})
+    base: dict[str, Any] = {"preset": preset}
+    remarks = {"preset": why}
+    if pairs.separator is not None and written.get("task") == "classification":
+        base["tokens"] = {**written["tokens"], "target": {"kind": "labels", "separator": pairs.separator}}
+        remarks["tokens"] = "several labels for a source, because the data lists them"
+    if updates < written["train"]["updates"]:
+        base["train"] = {"updates": updates, "evaluate_every": max(updates // 15, 10)}
+        remarks["train"] = f"{updates:,} updates: {epochs:.0f} times through so little data are enough"
+    return Decision(base, remarks)
 
 
 def _choose_preset(pairs: Pairs, task: str | None) -> str:
@@ -86,7 +92,7 @@ def _are_small(sources: Sequence[str]) -> bool:
 
 def _say_kind(pairs: Pairs, written: Mapping[str, Any]) -> str:
     sources = "pictures" if guess_kind(pairs) == "pictures" else "texts"
-    count = len(set(pairs.target))
+    count = len({label for target in pairs.target for label in split_labels(target, pairs.separator)})
     return f"{sources} with {f'{count} labels' if written.get('task') == 'classification' else 'captions'}"
 
 
@@ -120,7 +126,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
         size = _decide_size(sentences, pairs)
         dropout = {"dropout": 0.3} if sentences else {}
         base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
-        remarks["model"] = f"preset {preset} with size {size}, for {pairs:,} pairs of {_say(sentences)}"
+        remarks["model"] = f"preset {preset} with size {size}, for {say_count(pairs, 'pair')} of {_say(sentences)}"
     if sentences:
         base["model"] |= {"share": ["fitting"]}
         remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"

@@ -50,6 +50,7 @@ def load_config(
     tree: dict[str, Any] = {}
     places: dict[KeyPath, str] = {(): "the configuration" if file is None else str(file)}
     for above, written in [*_find_preset(layers), *layers]:
+        _need_sections(above, {**places, **written})
         tree = _lay(tree, above)
         places = _lay_places(places, above, written)
     try:
@@ -76,6 +77,8 @@ def read_yaml(file: Path) -> Layer:
 def parse_yaml(text: str, name: str) -> Layer:
     """The tree of YAML text and the line of every key."""
     tree, lines = parse(text, name)
+    for path, line in lines.items():
+        _need_blank(path[-1], f"{name}, line {line}")
     if not isinstance(tree, dict):
         got = "nothing" if tree is None else shorten(tree)
         raise ConfigError(f"{name}: a configuration must be a list of `key: value` lines; got {got}.")
@@ -118,12 +121,33 @@ def parse_setting(setting: str) -> Layer:
     if not equals or not all(path):
         raise ConfigError(f"a setting must be written key=value, such as train.updates=500; got {shorten(setting)}.")
     try:
-        tree, _ = parse(value, key)
+        tree, lines = parse(value, key)
     except ConfigError:
         raise ConfigError(f"the value of {'.'.join(path)} must be YAML; got {shorten(value)}; quote it.") from None
+    for below in lines:
+        _need_blank(below[-1], shorten(setting)[1:-1])
     for name in reversed(path):
         tree = {name: tree}
     return tree, {path: shorten(setting)[1:-1]}
+
+
+def _need_blank(name: str, place: str) -> None:
+    """Refuse a colon that YAML takes for a part of a key."""
+    if ":" in name:
+        apart = name.replace(":", ": ", 1)
+        raise ConfigError(f"{place}: a colon must have a blank behind it; got {name!r}; write `{apart}`.")
+
+
+def _need_sections(tree: Mapping[str, Any], places: Mapping[KeyPath, str]) -> None:
+    """Refuse another value where a section belongs, before the keys of a later layer take its place."""
+    for name in _sections(Config):
+        if not isinstance(tree.get(name, {}), Mapping | None):
+            raise ConfigError(_need_section((name,), places, tree[name]))
+
+
+def _need_section(path: KeyPath, places: Mapping[KeyPath, str], got: Any) -> str:
+    known = ", ".join(_known(path))
+    return f"{_place(path, places)}: {'.'.join(path)} must be a section of keys ({known}); got {shorten(got)}."
 
 
 def _find_preset(layers: Sequence[Layer]) -> list[Layer]:
@@ -235,7 +259,7 @@ def _explain(error: ValidationError, places: Mapping[KeyPath, str]) -> str:
     if first["type"] == "invalid_key":
         return f"{place}: a key must be a word; got {first['input']!r}."
     if first["type"] == "model_type":
-        return f"{place}: {name} must be a section of keys ({', '.join(_known(path))}); got {shorten(first['input'])}."
+        return _need_section(path, places, first["input"])
     return f"{place}: {complain(name, first)}"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from seq2see.core.errors import DataError
 from seq2see.data.idx import split_place
 from seq2see.data.lines import Reading
-from seq2see.data.pairs import Finding, Row
+from seq2see.data.pairs import Finding, Origin, Row
 
 ENDINGS = (".jpg", ".jpeg", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 # Flickr's lists number the captions of a picture: 1000268201_693b08cb0e.jpg#0
@@ -88,5 +88,6 @@ def _give_up(rows: list[Row], file: Path, reading: Reading, certain: bool, name:
 def _note_missing(missing: list[str], lines: list[int], file: Path, folder: Path, reading: Reading) -> None:
     if missing:
         message = f"a picture is not there: {list_some(missing)} of {folder}"
-        remedy = f"its captions are skipped ({len(lines):,} in all); add it or remove the lines"
-        reading.findings.append(Finding("warning", message, remedy, file, lines[0], len(missing)))
+        remedy = f"its pairs are skipped ({len(lines):,} in all); add it or remove them"
+        first = lines[0] if Origin(file).has_lines else None
+        reading.findings.append(Finding("warning", message, remedy, file, first, len(missing)))

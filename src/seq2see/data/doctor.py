@@ -67,7 +67,7 @@ def _read(origin: Origin) -> tuple[Pairs, list[Finding]]:
     """The pairs of one split, and what is odd about them alone."""
     pairs, findings = read_usable(origin)
     odd = [] if guess_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than what it stands for
-    odd += _find_joined(pairs, origin)
+    odd += _find_joined(pairs, origin) + _find_alike(pairs, origin)
     return pairs, findings + _find_swapped(pairs, origin) + _find_duplicates(pairs, origin) + odd
 
 
@@ -102,7 +102,8 @@ def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
 
 def _find_lonely(pairs: Pairs, origin: Origin) -> list[Finding]:
     """Labels among which there is nothing to choose."""
-    labels = set(map(str.strip, pairs.target)) if guess_labels(pairs) else set()
+    told = pairs.target if guess_labels(pairs) else ()
+    labels = {label for target in told for label in split_labels(target, pairs.separator)}
     if len(labels) != 1:
         return []
     message = f"all {len(pairs):,} sources have the label {min(labels)!r}, and there must be another to choose"
@@ -114,19 +115,38 @@ def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
     between = _find_separator(pairs) if guess_labels(pairs) else None
     if between is None:
         return []
+    asked = f'tokens.target={{kind: labels, separator: "{between}"}}'
+    if pairs.separator is not None:
+        message = "sources have lists of labels, and each label is a question of its own"
+        return [Finding("note", message, f"a configuration of your own must say {asked}", origin.file)]
     joined = min(label.strip() for label in pairs.target if between in label)
     message = f"labels such as {joined!r} look like several in one"
-    remedy = f'if they are, say tokens.target={{kind: labels, separator: "{between}"}}'
-    return [Finding("note", message, remedy, origin.holding("target"))]
+    return [Finding("note", message, f"if they are, say {asked}", origin.holding("target"))]
+
+
+def _find_alike(pairs: Pairs, origin: Origin) -> list[Finding]:
+    """Labels that are one but for their capitals, which make classes of their own."""
+    told = pairs.target if guess_labels(pairs) else ()
+    groups: dict[str, set[str]] = {}
+    for label in {label for target in told for label in split_labels(target, pairs.separator)}:
+        groups.setdefault(label.casefold(), set()).add(label)
+    alike = min((sorted(group) for group in groups.values() if len(group) > 1), default=None)
+    if alike is None:
+        return []
+    message = f"labels differ in capitals only ({', '.join(map(repr, alike))}), and each is a class of its own"
+    return [Finding("note", message, "write them alike if they are one", origin.holding("target"))]
 
 
 def _find_separator(pairs: Pairs) -> str | None:
-    """What seems to stand between several labels of one source: taken apart there, they are fewer."""
+    """What seems to stand between several labels of one source: taken apart, one stands alone or they are fewer."""
+    if pairs.separator is not None:
+        return pairs.separator
     labels = set(map(str.strip, pairs.target))
     for between in ("|", ";", ","):
         joined = {label for label in labels if between in label}
         parts = {part.strip() for label in joined for part in label.split(between)}
-        if len(joined) > 1 and len(parts | (labels - joined)) < len(labels):
+        alone = labels - joined
+        if parts & alone or (len(joined) > 1 and len(parts | alone) < len(labels)):
             return between
     return None
 

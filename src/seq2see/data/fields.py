@@ -1,6 +1,7 @@
 """The fields and columns people give their data, by the names they use for them."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,10 +43,43 @@ TARGET_NAMES = (
         "y",
     ),
 )
+# sources and targets in other languages; both must be of one, for a dictionary may begin with question and Antwort
+FOREIGN_NAMES = tuple(
+    (sources.split(), targets.split())
+    for sources, targets in (
+        ("quelle frage eingabe text satz original", "ziel antwort ausgabe übersetzung referenz klasse kategorie"),
+        ("source question entrée texte phrase original", "cible réponse sortie traduction référence classe catégorie"),
+        ("fuente origen pregunta entrada texto frase", "destino objetivo respuesta salida traducción clase categoría"),
+        ("fonte sorgente domanda ingresso testo frase", "destinazione obiettivo risposta uscita traduzione classe"),
+        ("fonte origem pergunta entrada texto frase", "destino alvo resposta saída tradução classe categoria"),
+        ("bron vraag invoer tekst zin", "doel antwoord uitvoer vertaling klasse categorie"),
+        ("źródło pytanie wejście tekst zdanie", "cel odpowiedź wyjście tłumaczenie klasa kategoria"),
+        ("zdroj otázka vstup text věta", "cíl odpověď výstup překlad třída kategorie"),
+        ("källa fråga indata text mening", "mål svar utdata översättning klass kategori"),
+        ("kaynak soru girdi metin cümle", "hedef cevap yanıt çıktı çeviri sınıf kategori"),
+        ("источник вопрос вход ввод текст предложение", "цель ответ выход вывод перевод класс категория"),
+        ("джерело питання запитання вхід текст речення", "ціль відповідь вихід переклад клас категорія"),
+        (
+            "المصدر مصدر السؤال سؤال المدخل مدخل النص نص",
+            "الهدف هدف الجواب الإجابة إجابة المخرج مخرج الترجمة ترجمة الفئة",
+        ),
+        ("מקור שאלה קלט טקסט", "יעד תשובה פלט תרגום"),
+        ("منبع پرسش سوال ورودی متن", "هدف پاسخ جواب خروجی ترجمه"),
+        ("स्रोत प्रश्न सवाल इनपुट वाक्य", "लक्ष्य उत्तर जवाब आउटपुट अनुवाद"),
+        (
+            "源 源文 原文 问题 問題 输入 輸入 文本 句子",
+            "目标 目標 译文 譯文 答案 回答 输出 輸出 翻译 翻譯 标签 標籤 类别 類別",
+        ),
+        ("原文 ソース 質問 入力 テキスト 文", "訳文 ターゲット 回答 答え 出力 翻訳 ラベル"),
+        ("원문 소스 질문 입력 텍스트 문장", "번역 번역문 타겟 답변 대답 출력 라벨"),
+        ("nguồn câu_hỏi văn_bản", "đích câu_trả_lời bản_dịch"),
+        ("sumber pertanyaan masukan teks kalimat", "sasaran jawaban keluaran terjemahan"),
+    )
+)
 PICTURE_NAMES = ("image", "picture", "photo", "img", "image_name", "image_path")
 FILE_NAMES = ("file", "filename", "file_name", "path")  # of a picture, if the first one looks like one
 CAPTION_NAMES = ("captions", "caption", "sentences", "sentence", "description", "comment", "text")
-LABEL_NAMES = ("label", "class", "category")
+LABEL_NAMES = ("label", "labels", "class", "category")
 # what stands below these is chosen, not written
 CHOSEN_NAMES = (
     *("label", "labels", "sentiment", "polarity", "class", "category", "topic", "intent", "genre", "rating", "stars"),
@@ -69,10 +103,11 @@ def find_picture_fields(record: Mapping[str, Any], reading: Reading) -> tuple[st
 
 def find_text_columns(header: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[int, int] | None:
     """The columns of source and target by their usual names, by two languages, or because one of two has labels."""
-    names = [name.lower() for name in header]
-    source, target = (_find_first(names, known) for known in (SOURCE_NAMES, TARGET_NAMES))
-    if source is not None and target is not None:
-        return source, target
+    names = [unicodedata.normalize("NFC", name).lower() for name in header]
+    for known in ((SOURCE_NAMES, TARGET_NAMES), *FOREIGN_NAMES):
+        source, target = (_find_first(names, side) for side in known)
+        if source is not None and target is not None:
+            return source, target
     if len(names) != 2:
         return None
     if all(name in LANGUAGES for name in names) or _heads_labels(header, below, 1) or _heads_numbers(header, below):
@@ -96,6 +131,26 @@ def _heads_numbers(header: Sequence[str], below: Sequence[Sequence[str]]) -> boo
     if len(below) < 10 or header[0] == header[1] or not all(re.fullmatch(r"[^\W\d]+", name) for name in header):
         return False
     return any(all(re.search(r"\d", row[column]) for row in below if len(row) > 1) for column in (0, 1))
+
+
+def resembles_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether two different words stand above sentences only, or most letters of either stand nowhere below."""
+    below = [row for row in below if len(row) == 2]
+    if len(below) < 20 or len(first) != 2 or first[0] == first[1]:
+        return False
+    if not all(re.fullmatch(r"[^\W\d]\w*", name) for name in first):
+        return False
+    columns = list(zip(*below, strict=True))
+    if any(name in column for name, column in zip(first, columns, strict=True)):
+        return False
+    if any(all(len(text.split()) > 1 for text in column) for column in columns):
+        return True
+    return all(_is_strange(name, column) for name, column in zip(first, columns, strict=True))
+
+
+def _is_strange(name: str, column: Sequence[str]) -> bool:
+    letters = set(name)
+    return 2 * len(letters - set().union(*column)) > len(letters)
 
 
 def names_pictures(header: Sequence[str]) -> bool:

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Sequence
 from PIL import Image, UnidentifiedImageError
 
 from seq2see.core.errors import DataError
+from seq2see.core.number import say_count
 from seq2see.data.album import list_some
 from seq2see.data.idx import read_source, split_place
 from seq2see.data.image import list_formats, read_picture
 from seq2see.data.kinds import guess_kind, guess_labels
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
 
 OPENED = 200_000  # pictures at most, from all over; each takes a fifth of a millisecond
@@ -25,24 +27,27 @@ def describe_pairs(pairs: Pairs) -> str:
     """What there is, in a few words."""
     kind = guess_kind(pairs)
     if guess_labels(pairs):
-        return _describe_classes(pairs, "pictures" if kind == "pictures" else "usable texts")
+        return _describe_classes(pairs, "picture" if kind == "pictures" else "usable text")
     if kind == "text":
-        return f"{len(pairs):,} usable pairs"
+        return say_count(len(pairs), "usable pair")
     found = pairs.group()
     counts = [len(captions) for captions in found.references]
     each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
     captions = "one caption each" if set(counts) == {1} else f"{each} captions each ({len(pairs):,} in all)"
     words = Counter(word for caption in pairs.target for word in caption.lower().split())
     often = sum(count >= OFTEN for count in words.values())
-    return f"{len(found):,} pictures with {captions}; {len(words):,} words, {often:,} of them {OFTEN} times or more"
+    seen = f"{say_count(len(words), 'word')}, {often:,} of them {OFTEN} times or more"
+    return f"{say_count(len(found), 'picture')} with {captions}; {seen}"
 
 
 def _describe_classes(pairs: Pairs, what: str) -> str:
     """How many sources each label has."""
-    counts = Counter(map(str.strip, pairs.target)).most_common()
+    labels = (label for target in pairs.target for label in split_labels(target, pairs.separator))
+    counts = Counter(labels).most_common()
     (most, largest), (least, smallest) = counts[0], counts[-1]
     sizes = f"{largest:,} each" if smallest == largest else f"from {smallest:,} ({least}) to {largest:,} ({most})"
-    return f"{len(pairs):,} {what} of {len(counts):,} class{'es' * (len(counts) > 1)}, {sizes}"
+    classes = f"{len(counts):,} classes, {sizes}" if len(counts) > 1 else f"1 class ({most})"
+    return f"{say_count(len(pairs), what)} of {classes}"
 
 
 def drop_unreadable(pairs: Pairs, origin: Origin) -> tuple[Pairs, list[Finding]]:

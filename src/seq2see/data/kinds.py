@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from seq2see.data.album import is_picture
+from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Pairs
 
 Kind = Literal["text", "pictures"]
@@ -14,6 +15,7 @@ TOLD = 2  # the same, where the name of a column says that there are labels
 TORN = 0.05  # sources that have two labels, because somebody was not sure
 MOST = 200  # different labels
 SHORT = 4  # words of a label
+FEW = 20  # different labels, which may be long where the name of a column says that they are labels
 ENOUGH = 20  # pairs that can tell texts from labels
 DIFFERENT = 0.5  # of all targets, or of the sources with several: with more of them, targets are no labels
 
@@ -26,16 +28,21 @@ def guess_kind(pairs: Pairs) -> Kind:
 def guess_labels(pairs: Pairs) -> bool:
     """Whether targets are labels: because the data says so, or they are short, few, and hardly ever two for a source.
 
-    The name of a column may be wrong about texts, so there labels must be short, and come again, all the same.
+    The name of a column may be wrong about texts, so there labels must come again, and be short or few, all the same.
     """
     kind = guess_kind(pairs)
     if pairs.labels is False or (pairs.labels and kind == "pictures"):
         return bool(pairs.labels)
-    targets, sources = list(map(str.strip, pairs.target)), len(set(pairs.source))
+    targets, sources = (
+        [label for target in pairs.target for label in split_labels(target, pairs.separator)],
+        len(set(pairs.source)),
+    )
     most = sources / TOLD if pairs.labels else min(sources / REPEATED[kind], MOST)
-    if not (1 if pairs.labels else 2) <= len(set(targets)) <= most:
+    count = len(set(targets))
+    if not (1 if pairs.labels else 2) <= count <= most:
         return False
-    if any(len(text.split()) > SHORT for text in spread(targets)):
+    few = pairs.labels and count <= min(sources / REPEATED[kind], FEW)
+    if not few and any(len(text.split()) > SHORT for text in spread(targets)):
         return False
     return bool(pairs.labels) or len(set(zip(pairs.source, targets, strict=True))) <= sources * (1 + TORN)
 

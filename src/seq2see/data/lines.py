@@ -23,6 +23,16 @@ ODDITIES = [
     ),
 ]
 
+# how the files of pictures begin
+PICTURES = {
+    "JPEG": rb"\xff\xd8\xff",
+    "PNG": rb"\x89PNG\r\n",
+    "GIF": rb"GIF8[79]a",
+    "WebP": rb"RIFF....WEBP",
+    "TIFF": rb"II\*\0|MM\0\*",
+    "BMP": rb"BM....\0\0\0\0",
+}
+
 
 class Reading:
     """What was odd while files were read."""
@@ -31,6 +41,7 @@ class Reading:
         self.findings: list[Finding] = []
         self.pictures = False  # whether the file says that its sources are pictures
         self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
+        self.separator: str | None = None  # what was put between the labels of one source, if it lists several
 
     def note(
         self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"
@@ -80,6 +91,7 @@ def read_bytes(file: Path) -> bytes:
 def decode(data: bytes, file: Path | str) -> str:
     """UTF-8 text, or an error that names the line."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 3 * data.count(0) > len(data):
+        _refuse_binary(data, file)
         raise DataError(
             "text must be UTF-8; got what looks like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8 may help).",
             file=file,
@@ -87,6 +99,7 @@ def decode(data: bytes, file: Path | str) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        _refuse_binary(data, file)
         line = data.count(b"\n", 0, error.start) + 1
         bad = " ".join(f"{byte:02x}" for byte in data[error.start : error.end])
         raise DataError(
@@ -94,6 +107,21 @@ def decode(data: bytes, file: Path | str) -> str:
             file=file,
             line=line,
         ) from None
+
+
+def _refuse_binary(data: bytes, file: Path | str) -> None:
+    """Say what a file is that is no text at all, where its first bytes tell."""
+    kind = next((kind for kind, first in PICTURES.items() if re.match(first, data, re.DOTALL)), None)
+    if kind is not None:
+        raise DataError(
+            f"text must be UTF-8; got a picture ({kind}); where pictures are read, give its path, without @ or <.",
+            file=file,
+        )
+    if data.startswith(b"PK\x03\x04"):
+        raise DataError(
+            "text must be UTF-8; got a zip archive, as .xlsx and .docx are; unpack it, or save the table as CSV.",
+            file=file,
+        )
 
 
 def _ends_lines_with_cr(text: str) -> bool:

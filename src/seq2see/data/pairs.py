@@ -23,6 +23,7 @@ class Pairs:
     lines: Sequence[int] = field(default_factory=tuple)
     more: Sequence[Sequence[str]] = field(default_factory=tuple)  # further targets of each source, once grouped
     labels: bool | None = None  # whether the data says that targets are labels, or that they are texts
+    separator: str | None = None  # what stands between the labels of one source, where the data lists several
 
     def __len__(self) -> int:
         return len(self.source)
@@ -32,7 +33,7 @@ class Pairs:
         lines = [self.lines[row] for row in rows] if self.lines else ()
         more = [self.more[row] for row in rows] if self.more else ()
         source, target = ([side[row] for row in rows] for side in (self.source, self.target))
-        return Pairs(source, target, lines, more, self.labels)
+        return Pairs(source, target, lines, more, self.labels, self.separator)
 
     def group(self) -> "Pairs":
         """Each source once, where it stands first, with all targets it has."""
@@ -53,7 +54,8 @@ class Pairs:
     def ungroup(self) -> "Pairs":
         """Each target with its source, as before they were grouped."""
         told = [(source, one) for source, targets in zip(self.source, self.references, strict=True) for one in targets]
-        return Pairs([source for source, _ in told], [target for _, target in told], labels=self.labels)
+        source, target = [source for source, _ in told], [target for _, target in told]
+        return Pairs(source, target, labels=self.labels, separator=self.separator)
 
     @property
     def references(self) -> list[list[str]]:

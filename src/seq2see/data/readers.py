@@ -20,6 +20,7 @@ from seq2see.data.fields import (
     list_names,
     names_pictures,
     note_fields,
+    resembles_header,
     tell_labels,
 )
 from seq2see.data.folders import find_splits, read_classes
@@ -52,7 +53,9 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     for message, pattern in BLANKS.items():
         blank = [row[0] for row, has in zip(rows, full, strict=True) if has == pattern]
         file = origin.holding("target" if pattern == (True, False) else "source")
-        reading.note(message, "the pair is skipped; fill it in or remove it", file, blank)
+        first = blank[0] if blank and origin.has_lines else None
+        found = Finding("warning", message, "the pair is skipped; fill it in or remove it", file, first, len(blank))
+        reading.findings += [found] if blank else []
     kept = [row for row, has in zip(rows, full, strict=True) if all(has)]
     if not kept:
         raise DataError("there is not one pair with text on both sides; give at least a few.", file=origin.file)
@@ -60,7 +63,7 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
         kept = find_pictures(kept, origin.file, reading)
     _need_unicode(kept, origin)
     lines, source, target = zip(*kept, strict=True)
-    return Pairs(source, target, lines, labels=reading.labels), reading.findings
+    return Pairs(source, target, lines, labels=reading.labels, separator=reading.separator), reading.findings
 
 
 def _need_unicode(rows: Sequence[Row], origin: Origin) -> None:
@@ -242,6 +245,10 @@ def _find_columns(table: Table, origin: Origin, reading: Reading) -> tuple[int, 
     if found is not None:
         note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
         reading.labels = tell_labels(header[found[1]], reading)
+    elif resembles_header(header, [row for _, row in table[1:]]):
+        message = f"this looks like a header ({', '.join(header)}), and is read as a pair"
+        remedy = f"if it is one, leave it out with --fields {','.join(header)}"
+        reading.note(message, remedy, origin.file, [number], level="note")
     return found
 
 

@@ -35,7 +35,7 @@ def read_records(origin: Origin, reading: Reading) -> Iterator[Row]:
         reading.labels = tell_labels(fields[1], reading)
         record = _write_texts(record, fields)
         source = _find_text(fields[0], record, origin.file, number)
-        for target in _find_texts(fields[1], record, origin.file, number, labels=reading.labels is True):
+        for target in _find_texts(fields[1], record, origin.file, number, reading):
             whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]
             torn += [number] if whole != [source, target] else []
             yield number, whole[0], whole[1]
@@ -114,8 +114,9 @@ def _find_text(name: str, record: dict[str, Any], file: Path, number: int) -> st
     return str(record[name])
 
 
-def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, *, labels: bool) -> list[str]:
+def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, reading: Reading) -> list[str]:
     """The text of a field, or all texts of its list: a picture has several captions; labels are one target."""
+    labels = reading.labels is True
     several = record.get(name)
     if several == []:
         return [""]  # which is named and skipped
@@ -123,7 +124,20 @@ def _find_texts(name: str, record: dict[str, Any], file: Path, number: int, *, l
         several = [_write(label) for label in several]  # labels may be numbers
     if not isinstance(several, list) or not several or not all(isinstance(text, str) for text in several):
         return [_find_text(name, record, file, number)]
-    return [BETWEEN.join(several)] if labels else several
+    return [_join_labels(several, file, number, reading)] if labels else several
+
+
+def _join_labels(labels: list[str], file: Path, number: int, reading: Reading) -> str:
+    """The labels of one source as one target; a list says that there may be several, as soon as one has them."""
+    torn = next((label for label in labels if BETWEEN in label), None)
+    if torn is not None:
+        raise DataError(
+            f"a label in a list cannot hold {BETWEEN}, which separates labels; got {torn!r}; write another sign.",
+            file=file,
+            line=number,
+        )
+    reading.separator = BETWEEN if len(labels) > 1 else reading.separator
+    return BETWEEN.join(labels)
 
 
 def _show(value: Any) -> str:

@@ -34,8 +34,5 @@ def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
     return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in pairs)
 
 
-MUTED = "#5b6675"  # of what stands beside a figure
-
-
 def _split_channels(colour: str) -> tuple[int, int, int]:
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

@@ -1,18 +1,20 @@
 """A picture of a document for papers and slides: each sentence's weight beside it, those of its words inside it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
 from seq2see.inspect.colour import LIGHT, MUTED, WARM_LIGHT, mix_colour
+from seq2see.inspect.direction import Direction, find_direction, find_directions, find_runs, turn_brackets
 from seq2see.inspect.document import DocumentTrace, SeenSentence
 from seq2see.inspect.font import Fonts, choose_fonts, list_missing
 from seq2see.inspect.label import show_text
 
 WIDTH, SIDE, MARGIN = 9.0, 1.15, 0.2  # inches: of the figure, of the column of sentence weights, around everything
+ROOM = WIDTH - SIDE - 2 * MARGIN  # for the text
 LINE, SIZE = 0.25, 10.0  # inches from line to line, points of the text
 DPI = 160
 LINES = 110  # of a picture; the lightest sentences of a longer document are left out
@@ -63,14 +65,35 @@ class _Ruler:
 
 
 def _place(sentence: SeenSentence, ruler: _Ruler, strongest: float) -> Iterator[Placed]:
+    """The words where a reader of their script looks for them."""
+    placed = list(_place_right(sentence, ruler, strongest))
+    main = find_direction("".join(word.text for word in placed)) or "right"
+    for line in range(_count(placed)):
+        yield from _turn([word for word in placed if word.line == line], main)
+
+
+def _turn(words: list[Placed], main: Direction) -> Iterator[Placed]:
+    """The words of a line, from the right border if they run to the left; what runs against the rest is turned."""
+    directions = find_directions([word.text for word in words], main)
+    lefts = [max(ROOM - word.left - word.width, 0.0) if main == "left" else word.left for word in words]
+    for run in find_runs(directions, main):
+        both = min(lefts[place] for place in run) + max(lefts[place] + words[place].width for place in run)
+        for place in run:
+            lefts[place] = both - lefts[place] - words[place].width
+    for word, left, direction in zip(words, lefts, directions, strict=True):
+        lone = direction == "left" and find_direction(word.text) is None
+        yield replace(word, left=left, text=turn_brackets(word.text) if lone else word.text)
+
+
+def _place_right(sentence: SeenSentence, ruler: _Ruler, strongest: float) -> Iterator[Placed]:
     """The words one after the other, on a new line where the old one is full."""
-    room, space = WIDTH - SIDE - 2 * MARGIN, ruler("a b") - ruler("ab")
+    space = ruler("a b") - ruler("ab")
     line, left, last = 0, 0.0, sentence.start
     for word, strength in zip(sentence.words, sentence.strengths, strict=True):
         left += space if word.start > last else 0.0
         text = show_text(word.text)
         width = ruler(text)
-        if left + width > room and left:
+        if left + width > ROOM and left:
             line, left = line + 1, 0.0
         yield Placed(text, line, left, width, None if strength is None else strength / strongest)
         left, last = left + width, word.end

@@ -28,9 +28,14 @@ class Lengths:
     buckets: Buckets
     scores: Mapping[str, Mapping[str, Sequence[float]]]  # metric -> run -> a number for each bucket
 
+    def choose_metric(self, asked: str | None = None) -> str:
+        """What is asked for if it is there, or else BLEU, which texts of a few words do not have, or exact match."""
+        return next(metric for metric in (asked or "bleu", "bleu", "exact_match") if metric in self.scores)
 
-def draw_lengths(lengths: Lengths, *, metric: str = "bleu") -> Figure:
+
+def draw_lengths(lengths: Lengths, *, metric: str | None = None) -> Figure:
     """Draw one metric against the mean length of each bucket; hollow marks stand for few sentences."""
+    metric = lengths.choose_metric(metric)
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
     fonts = choose_fonts("".join(lengths.scores[metric]) + "…", base="DejaVu Sans")
@@ -49,7 +54,7 @@ def draw_lengths(lengths: Lengths, *, metric: str = "bleu") -> Figure:
     return figure
 
 
-def save_lengths(lengths: Lengths, path: Path, *, metric: str = "bleu") -> Path:
+def save_lengths(lengths: Lengths, path: Path, *, metric: str | None = None) -> Path:
     """Draw the figure into a .png or .svg file."""
     kind = check_picture(path)
     buffer = io.BytesIO()

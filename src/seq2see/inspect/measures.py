@@ -1,7 +1,6 @@
 """Numbers about attention: how spread it is, what it covers, and whether it looks at anything at all."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -97,14 +96,6 @@ class Meter:
         got = np.array(self.got or [1.0])
         covered, off = float((got >= COVERED).mean()), float(np.abs(got - 1).mean())
         return Measures(self.name, entropy, spread, covered, off, peak, note_oddities(self.gauges))
-
-
-def measure_attention(traces: Iterable[AttentionTrace], units: Units) -> Measures | None:
-    """The measures of many outputs; None if there are none."""
-    meter = Meter(units)
-    for trace in traces:
-        meter.see(trace)
-    return meter.read()
 
 
 def measure_rows(weights: Float[np.ndarray, "h t s"]) -> list[tuple[float, float, float]]:

@@ -55,11 +55,14 @@ def draw_overlays(
     return figure
 
 
-def save_animation(trace: AttentionTrace, path: Path | str, *, name: str | None = None, cells: bool = False) -> Path:
+def save_animation(
+    trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False, cells: bool = False
+) -> Path:
     """A .gif that goes through the words one at a time."""
     picture = _picture(trace)
     frames = [
-        _caption(lay_over(picture, weights, cells=cells), title) for title, weights in list_frames(trace, name=name)
+        _caption(lay_over(picture, weights, cells=cells), title)
+        for title, weights in list_frames(trace, name=name, heads=heads)
     ]
     buffer = io.BytesIO()
     frames[0].save(buffer, format="GIF", save_all=True, append_images=frames[1:], duration=int(1000 * SECONDS), loop=0)

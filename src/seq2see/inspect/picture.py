@@ -80,7 +80,7 @@ def save_picture(
     if trace.picture is None or (explain_nothing(trace) and not trace.regions):
         return save_figure(draw_heatmap(trace, name=name, heads=heads), path)
     if path.suffix.lower() == ".gif":
-        return save_animation(trace, path, name=name, cells=cells)
+        return save_animation(trace, path, name=name, heads=heads, cells=cells)
     return save_figure(draw_overlays(trace, name=name, heads=heads, cells=cells), path, more=("gif",))
 
 

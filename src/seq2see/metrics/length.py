@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from seq2see.core.word import Unit, choose_unit, find_words
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, bleu, chrf, exact_match
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, bleu, chrf, exact_match, permits_bleu
 
 FEW = 10  # sentences; a score of fewer says little, so such a bucket joins its neighbour
 MANY = 8  # buckets at most, before the last one takes the rare long sources
@@ -56,11 +56,12 @@ def sort_by_length(sources: Sequence[str]) -> Buckets:
 def score_buckets(
     buckets: Buckets, outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[list[Metric]]:
-    """BLEU, chrF and exact match of each bucket."""
-    scores = []
+    """BLEU, chrF and exact match of each bucket; no BLEU where no reference has enough tokens for it."""
+    scores, fluent = [], permits_bleu(references, tokenizer=bleu_tokenizer)
     for bucket in buckets.buckets:
         some = [outputs[row] for row in bucket.rows], [references[row] for row in bucket.rows]
-        scores.append([bleu(*some, tokenizer=bleu_tokenizer), chrf(*some), exact_match(*some)])
+        written = [bleu(*some, tokenizer=bleu_tokenizer)] if fluent else []
+        scores.append([*written, chrf(*some), exact_match(*some)])
     return scores
 
 

@@ -12,7 +12,15 @@ from sacrebleu.significance import PairedTest
 from seq2see.core.errors import DataError
 from seq2see.metrics.caption import cut_caption, rouge_l, score_captions
 from seq2see.metrics.cider import LONGEST, Cider
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, compose_texts, make_bleu, make_streams
+from seq2see.metrics.text import (
+    DEFAULT_TOKENIZER,
+    Metric,
+    References,
+    compose_texts,
+    make_bleu,
+    make_streams,
+    permits_bleu,
+)
 
 SAMPLES = 1_000  # test sets drawn with replacement
 DRAWS = 10_000_000  # sentences in all samples together; more would need gigabytes, so a large set has fewer samples
@@ -63,7 +71,7 @@ class Mean(Base):
 def compare_systems(
     systems: Mapping[str, Sequence[str]], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> dict[str, list[Tested]]:
-    """Exact match, BLEU, chrF and TER of each system; the first one is the baseline of the others."""
+    """Exact match, BLEU if there can be any, chrF and TER of each system; the first is the baseline of the others."""
     if not systems:
         raise DataError("a comparison needs at least one system.")
     composed = {name: compose_texts(outputs, references)[0] for name, outputs in systems.items()}
@@ -74,6 +82,8 @@ def compare_systems(
         "chrf": sacrebleu.CHRF(),
         "ter": sacrebleu.TER(),
     }
+    if not permits_bleu(references, tokenizer=bleu_tokenizer):
+        del metrics["bleu"]
     columns = []
     for name, metric in metrics.items():
         signature, results = _test(metric, composed, truth)

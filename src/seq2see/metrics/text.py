@@ -37,9 +37,8 @@ def score_texts(
 ) -> list[Metric]:
     """Every metric of texts, all out of 100; no BLEU where even perfect outputs have none, for want of four tokens."""
     quick = glance_texts(outputs, references, bleu_tokenizer=bleu_tokenizer)
-    right = [known if isinstance(known, str) else known[0] for known in references]
-    perfect = bleu(right, references, tokenizer=bleu_tokenizer), bleu_tokenised(right, references)
-    blind = {metric.name for metric in perfect if not metric.value}
+    ways = {"bleu": bleu_tokenizer, "bleu_tokenised": "none"}
+    blind = {name for name, tokenizer in ways.items() if not permits_bleu(references, tokenizer=tokenizer)}
     return [*(metric for metric in quick if metric.name not in blind), ter(outputs, references)]
 
 
@@ -102,6 +101,12 @@ def _count(known: Sequence[Sequence[str]]) -> str:
 def bleu(outputs: Sequence[str], references: References, *, tokenizer: str = DEFAULT_TOKENIZER) -> Metric:
     """BLEU of the corpus, by sacrebleu, which cuts the texts with a tokenizer of its own."""
     return _corpus_score("bleu", make_bleu(tokenizer), outputs, references)
+
+
+def permits_bleu(references: References, *, tokenizer: str = DEFAULT_TOKENIZER) -> bool:
+    """Whether perfect outputs would have BLEU at all: where no reference has four tokens, they have none."""
+    right = [known if isinstance(known, str) else known[0] for known in references]
+    return bleu(right, references, tokenizer=tokenizer).value > 0
 
 
 def bleu_tokenised(outputs: Sequence[str], references: References) -> Metric:
