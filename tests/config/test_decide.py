@@ -78,8 +78,9 @@ def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
     assert "model" not in decide(Pairs(["a"], ["b"]), preset="luong2015").base
     many = Pairs([SENTENCE] * 20_000, [SENTENCE] * 20_000)
     assert decide(many, preset="transformer-tiny").base == {"preset": "transformer-tiny"}
-    larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]["decoder"]
-    assert larger == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+    larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]
+    assert larger["decoder"] == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+    assert larger["encoder"]["size"] == 128  # each way, so that both are as wide as the decoder
 
 
 @pytest.mark.parametrize("preset", ["transformer-tiny", "transformer-base", "gnmt2016"])

@@ -125,7 +125,7 @@ def _decide_texts(source: Sequence[str], target: Sequence[str], preset: str, *, 
     if sentences or not asked:
         size = _decide_size(sentences, pairs)
         dropout = {"dropout": 0.3} if sentences else {}
-        base["model"] = {half: _fit(written["model"][half], size, dropout) for half in ("encoder", "decoder")}
+        base["model"] = _fit(written["model"], size, dropout)
         remarks["model"] = f"preset {preset} with size {size}, for {say_count(pairs, 'pair')} of {_say(sentences)}"
     if sentences:
         base["model"] |= {"share": ["fitting"]}
@@ -175,10 +175,12 @@ def _name(spec: Any) -> Any:
     return spec["kind"] if isinstance(spec, Mapping) else spec
 
 
-def _fit(half: Mapping[str, Any], size: int, more: Mapping[str, Any]) -> dict[str, Any]:
-    """Sizes for one half of a model, as far as it has them."""
-    wanted = {"size": size, "embedding_size": size, **more}
-    return {name: value for name, value in wanted.items() if name in half}
+def _fit(model: Mapping[str, Any], size: int, more: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes for both halves of a model, as far as they have them, in the proportion that they have."""
+    wide = model["decoder"].get("size", 1)
+    sizes = {half: size * model[half].get("size", wide) // wide for half in ("encoder", "decoder")}
+    wanted = {half: {"size": sizes[half], "embedding_size": size, **more} for half in sizes}
+    return {half: {name: value for name, value in wanted[half].items() if name in model[half]} for half in sizes}
 
 
 def _say(sentences: bool) -> str:
