@@ -33,10 +33,8 @@ def guess_labels(pairs: Pairs) -> bool:
     kind = guess_kind(pairs)
     if pairs.labels is False or (pairs.labels and kind == "pictures"):
         return bool(pairs.labels)
-    targets, sources = (
-        [label for target in pairs.target for label in split_labels(target, pairs.separator)],
-        len(set(pairs.source)),
-    )
+    targets = [label for target in pairs.target for label in split_labels(target, pairs.separator)]
+    sources = len(set(pairs.source))
     most = sources / TOLD if pairs.labels else min(sources / REPEATED[kind], MOST)
     count = len(set(targets))
     if not (1 if pairs.labels else 2) <= count <= most:
