@@ -23,7 +23,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with two runs that may predict together, and one of another language."""
     folder = tmp_path_factory.mktemp("runs")
     data = write_reversals(folder / "reversed.tsv", 60)
-    for name, settings in {"one": ["preset=bahdanau2015"], "two": ["preset=luong2015", "seed=5"]}.items():
+    for name, settings in {
+        "one": ["preset=bahdanau2015"],
+        "two": ["preset=luong2015", "model.decoder.start=summary", "seed=5"],
+    }.items():
         result = seq2see("train", data, *settings, *QUICK, "--out", folder / name)
         assert result.returncode == 0, result.stderr
     (folder / "numbers.tsv").write_text("".join(f"{n}\t{n + 1}\n" for n in range(40)))

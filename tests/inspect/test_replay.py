@@ -24,6 +24,8 @@ def build(preset: str) -> tuple[Transduction, Seq2Seq]:
     small = {"size": 16, "embedding_size": 8, "inner_size": 8, "layers": 2}
     written = read_preset(preset)[0]["model"]
     sizes = {half: {k: v for k, v in small.items() if k in written[half]} for half in ("encoder", "decoder")}
+    if written["decoder"].get("start") == "carry":  # whatever directions the encoder reads in
+        sizes["decoder"]["start"] = "summary"
     config = load_config(base={"preset": preset, "model": sizes, "data": {"train": "x"}}).config
     task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
     return task, task.build(config).eval()

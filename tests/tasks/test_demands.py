@@ -42,10 +42,11 @@ CUTS = [*((tokenizer, SEARCHES[1]) for tokenizer in TOKENIZERS), *(("words", s) 
 
 def make_run(target: Any = "words", *, source: Any = "words", preset: str = "bahdanau2015", seed: int = 1) -> Run:
     """A small model that was never trained."""
-    small = {"size": 6, "embedding_size": 4}
+    small: dict[str, Any] = {"size": 6, "embedding_size": 4}
+    start = {"start": "summary"} if preset == "luong2015" else {}  # else the encoder would have to be half as wide
     tokens = {"source": source, "target": target}
     base = {"preset": preset, "seed": seed, "data": {"train": "x"}, "tokens": tokens}
-    config = load_config(base={**base, "model": {"encoder": small, "decoder": small}}).config
+    config = load_config(base={**base, "model": {"encoder": small, "decoder": small | start}}).config
     task = Transduction.learn(config, Pairs(TEXTS, TEXTS))
     return Run(RunFolder(Path("nowhere")), config, task, task.build(config).eval())
 

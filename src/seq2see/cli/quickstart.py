@@ -55,7 +55,9 @@ SHAPES: dict[str, Any] = {
     "train": {
         "updates": 1500,
         "batch_tokens": 640,
+        "optimizer": "adam",
         "learning_rate": 0.002,
+        "beta2": 0.999,
         "schedule": {"floor": 0.2},
         "evaluate_every": 150,
     },

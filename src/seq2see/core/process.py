@@ -13,13 +13,18 @@ REQUESTS = (signal.SIGINT, signal.SIGTERM)  # and what a supervisor sends
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of mallopt, in GNU's C library
 KEPT = 2**30  # bytes
 
+# caches of oneDNN, each for so many shapes of products; for a thousand of them, as by default, it took a gigabyte
+CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "8", "LRU_CACHE_CAPACITY": "8"}
+
 ours = False  # whether this process is ours, and not that of a program that imports us
 
 
 def own_process() -> None:
-    """From now on settings that hold for the whole process may be made."""
+    """From now on settings that hold for the whole process may be made; to be called before torch is imported."""
     global ours
     ours = True
+    for name, capacity in CACHES.items():
+        os.environ.setdefault(name, capacity)
     _keep_memory()
 
 

@@ -47,8 +47,8 @@ class Carry(Start):
         if got != [(self.size,) * self.parts] * self.layers:
             raise ConfigError(
                 f"start carry hands the encoder's final states over as they are, so encoder and decoder must have the "
-                f"same cell, layers and size; got {got} for {self.layers} layers of {self.size}; use start: summary "
-                "or zeros."
+                f"same cell, layers and size (of both ways together); got {got} for {self.layers} layers of "
+                f"{self.size}; use start: summary or zeros."
             )
         assert memory.carry is not None
         return memory.carry
