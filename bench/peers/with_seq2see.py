@@ -20,6 +20,7 @@ from seq2see.config.load import Loaded, load_config
 from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import ConfigError
+from seq2see.core.process import own_process
 from seq2see.data.doctor import examine
 from seq2see.data.pairs import Origin
 from seq2see.data.readers import read_pairs
@@ -185,6 +186,7 @@ def decode(job: dict) -> None:
 
 
 if __name__ == "__main__":
+    own_process()  # as the command does
     job = read_job()
     torch.set_num_threads(job["threads"])
     {"prepare": prepare, "training": train, "decoding": decode}[job["part"]](job)
