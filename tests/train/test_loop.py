@@ -10,6 +10,7 @@ import torch
 from reversal import configure, start, write_reversals
 
 from seq2see.config.load import preset_names, read_preset
+from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
 from seq2see.data.batch import collate
 from seq2see.train.checkpoint import average, read_checkpoint
@@ -128,10 +129,14 @@ def test_changed_data_is_refused(tmp_path: Path) -> None:
         run(start(config, tmp_path / "run"))
 
 
+def check_on(config: Config, held: Path) -> Config:
+    """The same training with other held-out data."""
+    return config.model_copy(update={"data": config.data.model_copy(update={"valid": str(held)})})
+
+
 def test_changed_held_out_data_is_refused(tmp_path: Path) -> None:
     data, held = (write_reversals(tmp_path / name, seed=seed) for name, seed in (("train.tsv", 1), ("held.tsv", 2)))
-    config = configure(data)
-    config = config.model_copy(update={"data": config.data.model_copy(update={"valid": str(held)})})
+    config = check_on(configure(data), held)
     job = start(config, tmp_path / "run")
     run(job, stop_at(job, 1))
     held.write_text(held.read_text().replace("a", "b"))
@@ -142,8 +147,7 @@ def test_changed_held_out_data_is_refused(tmp_path: Path) -> None:
 def test_what_is_too_long_to_learn_from_is_not_checked_on(tmp_path: Path) -> None:
     data, held = write_reversals(tmp_path / "train.tsv"), write_reversals(tmp_path / "held.tsv", 8, seed=2)
     held.write_text(f"{held.read_text()}{'ab' * 300}\tba\nab\t{'ab' * 300}\n")
-    config = configure(data)
-    config = config.model_copy(update={"data": config.data.model_copy(update={"valid": str(held)})})
+    config = check_on(configure(data), held)
     assert len(start(config, tmp_path / "run").valid) == 8
 
 
