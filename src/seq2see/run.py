@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from seq2see.config.schema import Config
-from seq2see.core.errors import AttentionError, CheckpointError, SearchError, Seq2SeeError, TokenError
-from seq2see.core.foreign import admit
+from seq2see.core.errors import AttentionError, SearchError, Seq2SeeError, TokenError
 from seq2see.core.registry import shorten
 from seq2see.core.text import is_text
 from seq2see.data.tokenise import UNKNOWN
@@ -227,21 +226,7 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
 
 def _load(path: Path, *, trust: bool) -> Run:
     folder = RunFolder(path)
-    config = folder.read_config()
-    admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(path))
-    task = folder.read_task()
-    weights = folder.read_weights(config)
-    task = task.recall(weights.facts)
-    model = task.build(config)
-    try:
-        model.load_state_dict(dict(weights.tensors))
-    except RuntimeError:
-        raise CheckpointError(
-            f"the weights in {path} must fit the model of its configuration; got others, perhaps of another version of "
-            "seq2see; train it again."
-        ) from None
-    model.eval()
-    return Run(folder, config, task, model)
+    return Run(folder, *folder.open(trust=trust))
 
 
 def spread_prefix(prefix: Any, count: int) -> Sequence[Prefix]:

@@ -12,7 +12,7 @@ from seq2see.core.trace import tracing
 from seq2see.nn import loss as loss_module
 from seq2see.nn.cell import Cell, read_sequence
 from seq2see.nn.dropout import Dropout
-from seq2see.nn.loss import output_cross_entropy
+from seq2see.nn.loss import output_cross_entropy, shift_targets
 from seq2see.nn.pool import Attention, Pool
 from seq2see.nn.ragged import list_steps, read_ragged
 
@@ -154,6 +154,18 @@ def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.Monkey
     theirs = torch.autograd.grad(3 * expected, (features, weight, bias))
     torch.testing.assert_close(mine, theirs)
     assert not nll.requires_grad
+
+
+def test_shifted_targets_equal_torchs_soft_ones() -> None:
+    torch.manual_seed(1)
+    features, weight, bias = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((11, 5), (7, 5), (7,)))
+    targets, taught = torch.randint(0, 7, (11,)), torch.rand(11, 7, dtype=torch.double).softmax(dim=1)
+    loss, _ = output_cross_entropy(features, weight, bias, targets, smoothing=0.1)
+    shifted = loss + shift_targets(features, weight, bias, targets, taught, smoothing=0.1)
+    expected = F.cross_entropy(F.linear(features, weight, bias), taught, reduction="sum")
+    torch.testing.assert_close(shifted, expected)
+    mine, theirs = (torch.autograd.grad(each, (features, weight, bias)) for each in (shifted, expected))
+    torch.testing.assert_close(mine, theirs)
 
 
 def test_a_loss_that_nobody_learns_from_computes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,15 @@ class Reward(Section):
     after: Share = Field(default=0.0, description="share of the updates that come before, with the likelihood alone")
 
 
+class Teacher(Section):
+    """Runs whose probabilities are learned beside the targets."""
+
+    runs: Annotated[list[str], Field(min_length=1)] = Field(description="run folders; of several the mean is learned")
+    share: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.5, description="how much of each target they are; the rest is the target itself"
+    )
+
+
 class Train(Section):
     """How it learns."""
 
@@ -178,6 +187,7 @@ class Train(Section):
         description="share of the updates, the first ones, of which every other one learns from target to source",
     )
     reward: Reward | None = Field(default=None, description="learn from what outputs of the model's own earn, too")
+    teacher: Teacher | None = Field(default=None, description="learn what other runs would write, too")
     attention_penalty: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
     )
@@ -238,7 +248,8 @@ class Config(Section):
         known = get_args(chosen if chooses else written)
         if self.train.watch not in ("valid_loss", *known):
             raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
-        idle = ("attention_penalty", "output_bias", "reward", "scheduled_sampling") if chooses else ("class_weights",)
+        writing = ("attention_penalty", "output_bias", "reward", "scheduled_sampling", "teacher")
+        idle = writing if chooses else ("class_weights",)
         for name in idle:
             if getattr(self.train, name) != Train.model_fields[name].default:
                 raise ValueError(f"cannot have train.{name}{why}")

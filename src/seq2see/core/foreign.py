@@ -10,7 +10,7 @@ from typing import Any
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import is_foreign
 
-PLAIN = ("data", "init", "ban", "backbone", "separator")  # keys whose words are files, models and other words
+PLAIN = ("data", "init", "runs", "ban", "backbone", "separator")  # keys whose words are files, models and other words
 
 _admitted: set[str] = set()  # modules that somebody trusts
 

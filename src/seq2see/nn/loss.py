@@ -31,6 +31,24 @@ def output_cross_entropy(
     return loss, nll
 
 
+def shift_targets(
+    features: Float[Tensor, "n d"],
+    weight: Float[Tensor, "v d"],
+    bias: Float[Tensor, " v"],
+    targets: Int[Tensor, " n"],
+    taught: Float[Tensor, "n v"],
+    *,
+    smoothing: float = 0.0,
+) -> Float[Tensor, ""]:
+    """What `output_cross_entropy` lacks for the taught probabilities to stand where its targets do.
+
+    A cross-entropy is log sum exp(logits) minus the mean of the logits under what is wanted, so only the latter moves.
+    """
+    moved = smoothing / len(weight) - taught
+    moved[torch.arange(len(targets)), targets] += 1 - smoothing
+    return (features * (moved @ weight)).sum() + (moved @ bias).sum()
+
+
 class _OutputCrossEntropy(torch.autograd.Function):
     """The gradient is known as soon as a chunk's logits are, so it is taken at once and the logits are dropped.
 

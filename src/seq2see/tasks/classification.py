@@ -65,7 +65,14 @@ class Classification:
             )
 
     def loss(
-        self, model: Classifier, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0, rewarded: float = 0.0
+        self,
+        model: Classifier,
+        batch: Batch,
+        *,
+        smoothing: float = 0.0,
+        guessed: float = 0.0,
+        rewarded: float = 0.0,
+        taught: float = 0.0,
     ) -> Loss:
         """Cross-entropy, summed over sources; of several labels a source, of each against its absence."""
         logits = model(batch.source, batch.source_mask)

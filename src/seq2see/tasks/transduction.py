@@ -24,7 +24,7 @@ from seq2see.metrics.meteor import Meteor, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, is_match, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.models.share import share_fitting, share_parameters
-from seq2see.nn.loss import output_cross_entropy
+from seq2see.nn.loss import output_cross_entropy, shift_targets
 from seq2see.search.hypothesis import Hypothesis, Search, Watch
 from seq2see.search.rules import Rules
 from seq2see.tasks.beginning import Beginning, cover, join, renumber
@@ -33,6 +33,7 @@ from seq2see.tasks.evenness import measure_unevenness, watching
 from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.reward import Measure, reward_loss
 from seq2see.tasks.task import Loss, Output
+from seq2see.tasks.teaching import ask_teachers
 
 PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
 PREDICT_PICTURES = 64  # the same of pictures, each of which is many numbers
@@ -48,6 +49,7 @@ class Transduction:
     target: Tokenizer
     longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
     measure: Measure | None = None  # what outputs earn in training, if they are rewarded
+    teachers: tuple[Seq2Seq, ...] = ()  # models whose probabilities are learned, if there are any
 
     @classmethod
     def learn(cls, config: Config, pairs: Pairs, *, known: Mapping[str, Tokenizer] | None = None) -> "Transduction":
@@ -89,12 +91,20 @@ class Transduction:
             return model
 
     def loss(
-        self, model: Seq2Seq, batch: Batch, *, smoothing: float = 0.0, guessed: float = 0.0, rewarded: float = 0.0
+        self,
+        model: Seq2Seq,
+        batch: Batch,
+        *,
+        smoothing: float = 0.0,
+        guessed: float = 0.0,
+        rewarded: float = 0.0,
+        taught: float = 0.0,
     ) -> Loss:
         """Cross-entropy under teacher forcing; padding is never computed at the output layer.
 
         A share of the inputs may be `guessed`; choices on the way are rewarded with the likelihood of their token. A
-        share of the loss may be what outputs of the model's own are `rewarded` with (Wu et al. 2016, eq. 9).
+        share of the loss may be what outputs of the model's own are `rewarded` with (Wu et al. 2016, eq. 9), and of
+        each target a share what teachers say in its place (`taught`; Hinton et al. 2015).
         """
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
@@ -103,6 +113,10 @@ class Transduction:
             features = decoder.features(inputs, memory)
         targets = batch.targets[mask]
         total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
+        if taught and self.teachers:
+            words = ask_teachers(self.teachers, batch, inputs)
+            told = shift_targets(features[mask], output.weight, output.bias, targets, words, smoothing=smoothing)
+            total = total + taught * told
         if trace is not None:
             total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
         if rewarded and self.measure is not None:

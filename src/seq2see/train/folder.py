@@ -13,6 +13,7 @@ from seq2see.config.load import load_config
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, TokenError
 from seq2see.core.files import write_atomic
+from seq2see.core.foreign import admit
 from seq2see.data.sources import read_cutter
 from seq2see.tasks.task import Task, read_task
 from seq2see.train.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
@@ -106,6 +107,22 @@ class RunFolder:
                 f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
             )
         return checkpoint
+
+    def open(self, *, trust: bool = False) -> tuple[Config, Any, Any]:
+        """Configuration, task and model, with the weights that predict; `trust` lets it run code of its own."""
+        config = self.read_config()
+        admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
+        task, weights = self.read_task(), self.read_weights(config)
+        task = task.recall(weights.facts)
+        model = task.build(config)
+        try:
+            model.load_state_dict(dict(weights.tensors))
+        except RuntimeError:
+            raise CheckpointError(
+                f"the weights in {self.path} must fit the model of its configuration; got others, perhaps of another "
+                "version of seq2see; train it again."
+            ) from None
+        return config, task, model.eval()
 
     def checkpoints(self) -> list[Path]:
         """The checkpoints to go on from, newest first."""

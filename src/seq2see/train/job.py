@@ -33,6 +33,7 @@ from seq2see.tasks.task import Task, learn_task
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.distributed import Share
 from seq2see.train.folder import RunFolder, describe_changes
+from seq2see.train.hiring import hire
 from seq2see.train.look import measure
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
@@ -119,6 +120,8 @@ def prepare_job(
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
+    if config.train.teacher is not None:
+        task = replace(task, teachers=hire(config.train.teacher.runs, task, model))
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     for name, store in stores.items():

@@ -67,13 +67,14 @@ class Learner:
         guessed = train.scheduled_sampling * update / train.updates
         turned = self.turns(update)  # and then not rewarded, for what is rewarded is from source to target
         rewarded = train.reward.share if train.reward is not None and self.rewards(update) and not turned else 0.0
+        taught = train.teacher.share if train.teacher is not None and not turned else 0.0
         for batch in batches:
             if batch is None:
                 learned(0)
                 continue
             given = turn(batch) if turned else batch
             loss = self.task.loss(
-                self.model, given, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded
+                self.model, given, smoothing=train.label_smoothing, guessed=guessed, rewarded=rewarded, taught=taught
             )
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens

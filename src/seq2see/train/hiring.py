@@ -1,0 +1,31 @@
+"""Other runs as teachers of a new one: only those that read and write as it does."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from seq2see.core.errors import ConfigError
+from seq2see.train.folder import SIDES, RunFolder
+
+
+def hire(runs: Sequence[str], task: Any, model: Any) -> tuple[Any, ...]:
+    """The models of the runs, which must know the same tokens and see the same in pictures."""
+    return tuple(_hire(RunFolder(Path(run)), task, model) for run in runs)
+
+
+def _hire(folder: RunFolder, task: Any, model: Any) -> Any:
+    _, theirs, teacher = folder.open()
+    differing = [side for side in SIDES if getattr(theirs, side).to_json() != getattr(task, side).to_json()]
+    if differing:
+        raise ConfigError(
+            f"a teacher must know the same tokens as its pupil; {folder.path} has others for its {differing[0]}; train "
+            f"both on the same data with the same tokens.{differing[0]}.",
+            path=("train", "teacher", "runs"),
+        )
+    if getattr(teacher.encoder, "frozen_key", None) != getattr(model.encoder, "frozen_key", None):
+        raise ConfigError(
+            f"a teacher must see the same in pictures as its pupil; {folder.path} has another backbone or other "
+            "layers; take the same for both.",
+            path=("train", "teacher", "runs"),
+        )
+    return teacher.requires_grad_(False)

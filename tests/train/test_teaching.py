@@ -1,0 +1,108 @@
+"""Teachers: a pupil learns the mean of what other runs say, and only those that read and write as it does."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from reversal import configure, start, write_reversals
+
+from seq2see.core.errors import ConfigError
+from seq2see.data.batch import collate
+from seq2see.train.folder import RunFolder
+
+JOINT = {"joint": "characters"}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_reversals(tmp_path_factory.mktemp("data") / "reversed.tsv")
+
+
+@pytest.fixture(scope="module")
+def teachers(data: Path) -> list[str]:
+    """Two runs, of which the second knows a little more."""
+    return [train(configure(data, updates=updates), data.parent / f"teacher{updates}") for updates in (4, 40)]
+
+
+def train(config: Any, out: Path) -> str:
+    list(start(config, out).fit.run())
+    return str(out)
+
+
+def ask(run: str, batch: Any) -> torch.Tensor:
+    """The probabilities of a run at every target token, step by step."""
+    _, _, model = RunFolder(Path(run)).open()
+    fixed, state = model.decoder.begin(model.encoder(batch.source, batch.source_mask))
+    said = []
+    for column in batch.inputs.T:
+        logits, state = model.decoder.step(column, state, fixed)
+        said.append(logits.softmax(dim=-1))
+    return torch.stack(said, dim=1)[batch.target_mask]
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_the_loss_is_the_cross_entropy_with_what_teachers_say(
+    data: Path, teachers: list[str], tmp_path: Path, smoothing: float
+) -> None:
+    job = start(configure(data, teacher={"runs": teachers, "share": 0.3}), tmp_path / "run")
+    task, model, batch = job.fit.task, job.fit.model.eval(), collate(job.fit.store, np.arange(5))
+    loss = task.loss(model, batch, smoothing=smoothing, taught=0.3)
+    with torch.no_grad():
+        words = torch.stack([ask(run, batch) for run in teachers]).mean(dim=0)
+        logprobs = model.decoder(batch.inputs, model.encoder(batch.source, batch.source_mask))[batch.target_mask]
+        logprobs = logprobs.log_softmax(dim=1)
+    hard = torch.nn.functional.one_hot(batch.targets[batch.target_mask], logprobs.shape[1])
+    smooth = (1 - smoothing) * hard + smoothing / logprobs.shape[1]
+    torch.testing.assert_close(loss.total, -((0.7 * smooth + 0.3 * words) * logprobs).sum(), rtol=1e-5, atol=1e-4)
+
+
+def test_a_pupil_comes_near_its_teacher_and_the_teacher_stays_as_it_was(
+    data: Path, teachers: list[str], tmp_path: Path
+) -> None:
+    before = (Path(teachers[1]) / "weights.safetensors").read_bytes()
+    taught = {"teacher": {"runs": teachers[1:], "share": 1.0}, "learning_rate": 0.01}
+    job = start(configure(data, updates=60, evaluate_every=60, **taught), tmp_path / "run")
+    batch = collate(job.fit.store, np.arange(8))
+    words = ask(teachers[1], batch)
+
+    def distance() -> float:
+        with torch.no_grad():
+            seen = job.fit.model.eval().decoder(batch.inputs, job.fit.model.encoder(batch.source, batch.source_mask))
+        return (words * (words.log() - seen[batch.target_mask].log_softmax(dim=1))).sum(dim=1).mean().item()
+
+    first = distance()
+    list(job.fit.run())
+    assert distance() < 0.3 * first
+    assert (Path(teachers[1]) / "weights.safetensors").read_bytes() == before
+
+
+def test_what_is_turned_round_is_not_taught(data: Path, tmp_path: Path) -> None:
+    run = train(configure(data, updates=4, tokens=JOINT), tmp_path / "teacher")
+    teacher = {"runs": [run], "share": 0.4}
+    job = start(configure(data, updates=4, both_ways=1.0, tokens=JOINT, teacher=teacher), tmp_path / "run")
+    loss, seen = job.fit.task.loss, []
+
+    class Watched:
+        def loss(self, model: Any, given: Any, *, taught: float, **options: Any) -> Any:
+            seen.append(taught)
+            return loss(model, given, **options)
+
+    job.fit.learner.task = Watched()
+    for update in range(1, 5):
+        job.fit.learner.learn(update, [collate(job.fit.store, np.arange(8))])
+    assert seen == [0.4, 0.0, 0.4, 0.0]
+
+
+def test_teachers_that_know_other_tokens_are_refused(data: Path, teachers: list[str], tmp_path: Path) -> None:
+    other = write_reversals(tmp_path / "other.tsv")
+    other.write_text(other.read_text().replace("a", "z"))
+    with pytest.raises(ConfigError, match=r"must know the same tokens as its pupil; .*teacher4 has others"):
+        start(configure(other, teacher={"runs": teachers}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_teacher_that_is_not_there_is_named(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="nobody: there is no such run folder"):
+        start(configure(data, teacher={"runs": ["nobody"]}), tmp_path / "run")
