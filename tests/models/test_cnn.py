@@ -202,6 +202,30 @@ def test_folded_normalisations_change_nothing(name: str) -> None:
         torch.testing.assert_close(backbone.still(pixels)[0], backbone(pixels)[0], rtol=1e-3, atol=1e-3)
 
 
+def test_of_several_backbones_the_maps_are_counted_on(tmp_path: Path) -> None:
+    """Each scales the pixels as it was trained to, and what is kept of them depends on all."""
+    library = pytest.importorskip("transformers")
+    names = []
+    for number, mean in enumerate(("0.5, 0.5, 0.5", "0.1, 0.2, 0.3")):
+        torch.manual_seed(number)
+        folder = tmp_path / str(number)
+        make_resnet(library, folder)
+        (folder / "preprocessor_config.json").write_text(f'{{"image_mean": [{mean}], "image_std": [1.0, 1.0, 1.0]}}')
+        names.append(f"transformers:{folder}")
+    pixels = torch.randint(256, (2, 3, 32, 32), dtype=torch.uint8)
+    both = part("encoder", {"kind": "cnn", "backbone": names, "layer": [2, 5], "size": 4})(picture_size=32)
+    alone = [build_backbone(name, picture_size=32).eval()(pixels)[2] for name in names]
+    torch.testing.assert_close(both.see(pixels), torch.cat(alone, dim=1))
+    turned = part("encoder", {"kind": "cnn", "backbone": names[::-1], "layer": [2, 5], "size": 4})(picture_size=32)
+    assert both.frozen_key != turned.frozen_key
+
+
+@pytest.mark.parametrize("names", [[], ["small", "cells"]])
+def test_several_backbones_must_be_trained_by_others(names: list[str]) -> None:
+    with pytest.raises(ConfigError, match="several backbones must all be trained by others; small, cells stand alone"):
+        build_backbone(names, picture_size=SIDE)
+
+
 def make_resnet(library: Any, folder: Path) -> None:
     config = library.ResNetConfig(embedding_size=8, hidden_sizes=[8, 12], depths=[1, 1], layer_type="basic")
     library.ResNetModel(config).save_pretrained(folder)

@@ -76,8 +76,10 @@ class Backbone(nn.Module):
         return digest.hexdigest()[:32]
 
 
-def build_backbone(name: str, *, picture_size: int) -> Backbone:
-    """The backbone of a name, for pictures of one size."""
+def build_backbone(name: str | Sequence[str], *, picture_size: int) -> Backbone:
+    """The backbone of a name, or of several, for pictures of one size."""
+    if not isinstance(name, str):
+        return Several([build_backbone(each, picture_size=picture_size) for each in name])
     if name.startswith(FOREIGN):
         return Transformers(name.removeprefix(FOREIGN), picture_size=picture_size)
     if name in EfficientNetLite.sizes:
@@ -130,14 +132,14 @@ SMALL: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": Cel
 
 
 class EfficientNetLite(Backbone):
-    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet, in two sizes.
+    """Tan & Le 2019, in the Lite form (no squeezing, ReLU6), with weights for ImageNet, in three sizes.
 
     Maps: behind each of its seven stages (of the smallest, at 224 pixels: 112, 56, 28, 14, 14, 7 and 7 cells a side, of
     16, 24, 40, 80, 112, 192 and 320 channels) and behind its head (7 cells a side, 1280 channels).
     """
 
     pretrained = True
-    sizes = ("efficientnet_lite0", "efficientnet_lite2")
+    sizes = ("efficientnet_lite0", "efficientnet_lite1", "efficientnet_lite2")
 
     def __init__(self, name: str, *, picture_size: int) -> None:
         super().__init__()
@@ -179,6 +181,31 @@ class EfficientNetLite(Backbone):
 
     def _forget(self, *_: object) -> None:
         self.__dict__.pop("still", None)
+
+
+class Several(Backbone):
+    """Several backbones that others trained, side by side: the maps of the first, then those of the next."""
+
+    pretrained = True
+
+    def __init__(self, nets: Sequence[Backbone]) -> None:
+        super().__init__()
+        if not nets or not all(net.pretrained for net in nets):
+            raise ConfigError(f"several backbones must all be trained by others; {', '.join(SMALL)} stand alone.")
+        self.nets = nn.ModuleList(nets)
+
+    def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[Map]:
+        return [each for net in self.nets for each in net(pixels)]
+
+    @property
+    def still(self) -> "Several":
+        return Several([net.still for net in self._each()])
+
+    def fingerprint(self) -> str:
+        return " ".join(net.fingerprint() for net in self._each())
+
+    def _each(self) -> Iterator[Backbone]:
+        return (net for net in self.nets if isinstance(net, Backbone))
 
 
 class Transformers(Backbone):

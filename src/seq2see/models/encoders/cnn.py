@@ -29,7 +29,7 @@ class CnnEncoder(nn.Module):
         self,
         *,
         picture_size: int,
-        backbone: str = "efficientnet_lite0",
+        backbone: str | tuple[str, ...] = "efficientnet_lite0",
         layer: int | tuple[int, ...] = -1,
         pool: bool = False,
         freeze: bool = True,
