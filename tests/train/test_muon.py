@@ -30,8 +30,10 @@ def test_only_linear_maps_and_cells_are_matrices() -> None:
     ]
 
 
-def test_a_step_by_hand() -> None:
+@pytest.mark.parametrize("large", [3, 4])
+def test_a_step_by_hand(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two projections on top of each other are two matrices; what is no matrix moves as with Adam."""
+    monkeypatch.setattr("seq2see.train.muon.LARGE", large)  # one after another, or together
     torch.manual_seed(1)
     layer, other = nn.Linear(3, 6), nn.Linear(3, 6)
     other.load_state_dict(layer.state_dict())

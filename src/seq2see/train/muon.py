@@ -9,6 +9,7 @@ from torch import Tensor, nn, optim
 
 MOMENTUM = 0.95
 ROUNDS = 5
+LARGE = 256  # numbers along the shorter side from which on a block is multiplied by itself
 QUINTIC = (3.4445, -4.7750, 2.0315)  # steep at 0, so that small singular values grow within few rounds
 LIKE_ADAM = 0.2  # the size of a number in an update of Adam, so that both share one learning rate (Liu et al. 2025)
 
@@ -45,7 +46,11 @@ def _gather(state: dict[str, Any], matrix: nn.Parameter) -> Float[Tensor, "o i"]
 
 @torch.no_grad()
 def _descend(matrices: list[nn.Parameter], directions: list[Tensor], group: dict[str, Any]) -> None:
-    """Move all matrices; blocks of one shape are made orthogonal together."""
+    """Move all matrices; small blocks of one shape are made orthogonal together, large ones one after another.
+
+    So few large products are no batch: of batches MKL has the only ones, which took three times as long on a processor
+    it does not know (`seq2see.core.product`).
+    """
     alike: dict[torch.Size, list[tuple[Tensor, Tensor]]] = {}
     for matrix, direction in zip(matrices, directions, strict=True):
         matrix.mul_(1 - group["lr"] * group["weight_decay"])
@@ -54,8 +59,10 @@ def _descend(matrices: list[nn.Parameter], directions: list[Tensor], group: dict
         matrix.grad = None
     for shape, pairs in alike.items():
         size = group["lr"] * LIKE_ADAM * math.sqrt(max(shape))
-        ways = orthogonalise(torch.stack([way for _, way in pairs]))
-        torch._foreach_add_([block for block, _ in pairs], list(ways.unbind()), alpha=-size)
+        blocks, ways = zip(*pairs, strict=True)
+        alone = min(shape) >= LARGE
+        found = map(orthogonalise, ways) if alone else orthogonalise(torch.stack(ways)).unbind()
+        torch._foreach_add_(blocks, list(found), alpha=-size)
 
 
 def _cut(matrix: Float[Tensor, "o i"]) -> tuple[Tensor, ...]:
@@ -64,10 +71,10 @@ def _cut(matrix: Float[Tensor, "o i"]) -> tuple[Tensor, ...]:
     return matrix.detach().split(inputs) if outputs % inputs == 0 else (matrix.detach(),)
 
 
-def orthogonalise(matrices: Float[Tensor, "n o i"]) -> Float[Tensor, "n o i"]:
+def orthogonalise(matrices: Float[Tensor, "*n o i"]) -> Float[Tensor, "*n o i"]:
     """Jordan et al. 2024: X <- a X + (b A + c A A) X with A = X X', which takes all singular values to about 1."""
     a, b, c = QUINTIC
-    tall = matrices.shape[1] > matrices.shape[2]
+    tall = matrices.shape[-2] > matrices.shape[-1]
     found = matrices.mT if tall else matrices
     found = found / (torch.linalg.matrix_norm(found, keepdim=True) + 1e-7)
     for _ in range(ROUNDS):
