@@ -10,7 +10,7 @@ from torch import Tensor
 from seq2see.core.errors import SearchError
 from seq2see.core.registry import names, part
 from seq2see.search.beam import Beam, top
-from seq2see.search.consensus import vote
+from seq2see.search.consensus import TEMPERATURE, draw_witnesses, vote
 from seq2see.search.ensemble import average
 from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Hypothesis, Limits
@@ -23,6 +23,7 @@ SEARCHES = [
     {"kind": "beam", "width": 1},
     {"kind": "beam", "width": 3, "n_best": 3, "length_form": "gnmt"},
     {"kind": "beam", "width": 3, "n_best": 2, "consensus": 2.0},
+    {"kind": "beam", "width": 3, "n_best": 2, "consensus": 2.0, "witnesses": 7, "precision": 0.7},
     {"kind": "sample", "n_best": 3},
     {"kind": "sample", "top_k": 2, "temperature": 0.5},
 ]
@@ -107,11 +108,43 @@ def test_outputs_vote_for_what_they_share() -> None:
     assert sharp[0] == pytest.approx(1)  # all weight on the likeliest
 
 
+def test_witnesses_have_two_thirds_of_the_voices_and_precision_is_for_short_outputs() -> None:
+    def say(*tokens: int) -> Hypothesis:
+        return Hypothesis((*tokens, END), (-1.0,), score=-1.0, finished=True)
+
+    first, second = say(5, 6), say(7, 8, 9)
+    witnesses = [say(7), say(5, 6, 5, 6)]
+    scores = [each.score for each in vote([first, second], witnesses, power=1.0)]
+    # 5 6 and 5 6 5 6 share two of two and of four tokens (2/3), and one of one and of three pairs (1/2)
+    assert scores[0] == pytest.approx(1 / 6 + 2 / 3 / 2 * (2 / 3 + 1 / 2) / 2)
+    assert scores[1] == pytest.approx(1 / 6 + 2 / 3 / 2 * (1 / 2 + 0) / 2)
+    precise, thorough = (
+        [each.score for each in vote([first, second], witnesses, power=1.0, precision=share)] for share in (1.0, 0.0)
+    )
+    assert precise == pytest.approx([1 / 6 + 1 / 3, 1 / 6 + 1 / 3 * (1 / 3) / 2])  # 5 6 says nothing else
+    assert thorough == pytest.approx([1 / 6 + 1 / 3 * (2 / 4 + 1 / 3) / 2, 1 / 6 + 1 / 3 / 2])  # 7 8 9 says all of 7
+
+
+def test_witnesses_are_drawn_as_often_as_they_are_likely() -> None:
+    step, state, fixed = table_step(4)
+    limits = CASES["no rule"].limits()
+    found = draw_witnesses(step, state, fixed, limits, count=4000)
+    logits, _ = step(torch.full((SOURCES,), START), state, fixed)
+    logprobs = limits.logprobs(logits, torch.empty(SOURCES, 0, dtype=torch.long), torch.arange(SOURCES))
+    for source, witnesses in enumerate(found):
+        assert len(witnesses) == 4000
+        firsts = torch.bincount(torch.tensor([each.tokens[0] for each in witnesses]), minlength=logprobs.shape[1])
+        expected = (logprobs[source] / TEMPERATURE).softmax(dim=0)
+        torch.testing.assert_close(firsts / 4000, expected, atol=0.03, rtol=0)
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_a_vote_only_ranks_anew(name: str) -> None:
+@pytest.mark.parametrize("witnesses", [0, 9])
+def test_a_vote_only_ranks_anew(name: str, witnesses: int) -> None:
     step, state, fixed = table_step(4)
     plain, voted = (
-        Beam(width=6, n_best=6, consensus=power)(step, state, fixed, CASES[name].limits()) for power in (0.0, 2.0)
+        Beam(width=6, n_best=6, consensus=power, witnesses=witnesses)(step, state, fixed, CASES[name].limits())
+        for power in (0.0, 2.0)
     )
     for before, after in zip(plain, voted, strict=True):
         assert {each.tokens: each.logprobs for each in before} == {each.tokens: each.logprobs for each in after}

@@ -15,7 +15,7 @@ from seq2see.search.sample import Sample
 from seq2see.search.watch import History, Renamed
 from seq2see.testing.searching import CASES, SOURCES, list_outputs, table_step
 
-SEARCHES = [Greedy(), Sample(seed=3), Beam(width=3, n_best=2), Beam(width=3, n_best=2, consensus=2.0)]
+SEARCHES = [Greedy(), Sample(seed=3), Beam(width=3, n_best=2), Beam(width=3, n_best=2, consensus=2.0, witnesses=5)]
 
 
 class Notes(Watch):

@@ -96,7 +96,14 @@ def test_alone_every_bit_is_the_same(
 
 
 @pytest.mark.parametrize(
-    "way", [{"beam": 1}, {"beam": 4, "max_length": 9}, {"beam": 4, "consensus": 1.5}, {"sample": {"seed": 3}}], ids=str
+    "way",
+    [
+        {"beam": 1},
+        {"beam": 4, "max_length": 9},
+        {"beam": 4, "consensus": 1.5, "witnesses": 6, "precision": 0.7},
+        {"sample": {"seed": 3}},
+    ],
+    ids=str,
 )
 @pytest.mark.parametrize("narrow", [1e-4, 1e9])
 def test_a_stream_says_the_tokens_of_the_answer(

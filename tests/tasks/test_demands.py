@@ -35,7 +35,12 @@ TOKENIZERS = [
     for name in names("tokenizer")
     if name not in ("pictures", "documents", "labels")
 ]
-SEARCHES = [Greedy(), Beam(width=4, n_best=4), Beam(width=4, n_best=2, consensus=2.0), Sample(n_best=2, seed=3)]
+SEARCHES = [
+    Greedy(),
+    Beam(width=4, n_best=4),
+    Beam(width=4, n_best=2, consensus=2.0, witnesses=5),
+    Sample(n_best=2, seed=3),
+]
 # every tokenizer with a beam, every search with words
 CUTS = [*((tokenizer, SEARCHES[1]) for tokenizer in TOKENIZERS), *(("words", s) for s in (SEARCHES[0], SEARCHES[2]))]
 

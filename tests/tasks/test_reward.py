@@ -114,15 +114,17 @@ def test_samples_that_share_a_memory_are_those_with_one_each(tmp_path: Path, kin
     fit = make(tmp_path, kind)
     model = fit.model.eval()
     batch = collate(fit.store, torch.arange(5).numpy())
-    limits = Limits(START, END, torch.tensor([9, 2, 3, 4, 3, 3, 9, 1, 9, 8]))
+    longest = torch.tensor([9, 2, 3, 1, 8])
 
     def choose(logprobs: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
         return logprobs.topk(2, dim=1).indices.gather(1, (rows % 2).unsqueeze(1)).squeeze(1)
 
     with torch.inference_mode():
         fixed, state = model.decoder.begin(model.encoder(batch.source, batch.source_mask))
-        apart = walk(model.decoder.step, expand(state, 2), expand(fixed, 2), limits, choose=choose)
-        shared = walk(model.decoder.step, expand(state, 2), fixed, limits, choose=choose, copies=2)
+        each = Limits(START, END, longest.repeat_interleave(2))
+        apart = walk(model.decoder.step, expand(state, 2), expand(fixed, 2), each, choose=choose)
+        both = Limits(START, END, longest)
+        shared = walk(model.decoder.step, expand(state, 2), fixed, both, choose=choose, copies=2)
     assert len({len(each.tokens) for each in apart}) > 2
     for one, other in zip(apart, shared, strict=True):
         assert one.tokens == other.tokens

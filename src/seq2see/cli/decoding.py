@@ -37,6 +37,14 @@ ConsensusOption = Annotated[
         min=0, help="Let a beam's outputs vote which agrees best with all; weight exp(score) ** this; try 1.5."
     ),
 ]
+WitnessesOption = Annotated[
+    int | None,
+    typer.Option(min=0, metavar="N", help="Let N outputs that are drawn at random vote, too; try 40. For --consensus."),
+]
+PrecisionOption = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="In a vote: 0, say all that others say, to 1, say nothing else. For --consensus."),
+]
 MinLengthOption = Annotated[int | None, typer.Option(min=0, help="Tokens before an output may end.")]
 MaxLengthOption = Annotated[int | None, typer.Option(min=1, help="Tokens of the longest output, its end included.")]
 NoRepeatOption = Annotated[
@@ -65,6 +73,9 @@ WorkersOption = Annotated[
 ]
 
 
+BEAM = ("length_penalty", "length_form", "coverage_penalty", "consensus", "witnesses", "precision")
+
+
 @dataclass(frozen=True)
 class Wishes:
     """What was asked for on the command line; None and nothing leave what the configuration says."""
@@ -75,6 +86,8 @@ class Wishes:
     length_form: LengthForm | None = None
     coverage_penalty: float | None = None
     consensus: float | None = None
+    witnesses: int | None = None
+    precision: float | None = None
     min_length: int | None = None
     max_length: int | None = None
     no_repeat: int | None = None
@@ -88,7 +101,7 @@ class Wishes:
 
         wanted = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "n_best"}
         warn_of_labels(run, **wanted)
-        options = self._given("length_penalty", "length_form", "coverage_penalty", "consensus")
+        options = self._given(*BEAM)
         options = {name: str(value) if name == "length_form" else value for name, value in options.items()}
         rules = self._given("min_length", "max_length", "no_repeat") | ({"ban": tuple(self.ban)} if self.ban else {})
         return {

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 import torch.nn.functional as F
-from annotated_types import Ge
+from annotated_types import Ge, Le
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError
 from seq2see.core.tree import select
-from seq2see.search.consensus import vote
+from seq2see.search.consensus import draw_witnesses, vote
 from seq2see.search.hypothesis import Hypothesis, Limits, Step, Watch
 
 T = TypeVar("T")
@@ -28,7 +28,9 @@ class Beam:
     log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length_penalty (0: by
     log-probability alone), b the coverage_penalty and p_ij the attention of output token j to source token i. The
     gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14). With a consensus above 0 all outputs
-    that were found vote on which of them says best what they all say, each with the weight exp(score) ** consensus.
+    that were found vote on which of them says best what they all say, each with the weight exp(score) ** consensus,
+    and so do as many `witnesses`, outputs that are drawn at random and cannot win; precision is how much it counts
+    that an output says nothing but what they say, and not that it says all of it.
     """
 
     def __init__(
@@ -39,16 +41,21 @@ class Beam:
         length_form: Literal["power", "gnmt"] = "power",
         coverage_penalty: Annotated[float, Ge(0)] = 0.0,
         consensus: Annotated[float, Ge(0)] = 0.0,
+        witnesses: Annotated[int, Ge(0)] = 0,
+        precision: Annotated[float, Ge(0), Le(1)] = 0.5,
         n_best: Annotated[int, Ge(1)] = 1,
     ) -> None:
         if n_best > width:
             raise SearchError(f"n_best must be at most the width of the beam; got {n_best} of {width}; widen the beam.")
-        self.width, self.n_best, self.consensus = width, n_best, consensus
+        self.beam, self.n_best, self.consensus = width, n_best, consensus
+        self.witnesses = witnesses if consensus and width > 1 else 0  # one output wins every vote
+        self.precision, self.width = precision, max(width, self.witnesses)
         self.length_penalty, self.length_form, self.coverage_penalty = length_penalty, length_form, coverage_penalty
 
     def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
         found: list[list[Hypothesis]] = [[] for _ in limits.longest]
-        front = _start(len(found), self.width, limits.start)
+        heard = draw_witnesses(step, state, fixed, limits, count=self.witnesses)
+        front = _start(len(found), self.beam, limits.start)
         for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
             front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.watch)
@@ -61,8 +68,10 @@ class Beam:
                 front, fixed = select(front, going), select(fixed, going)
             front = _tighten(front)
             state = _reorder(state, front.parents.flatten(), rows=len(logits))
-        voted = [vote(rows, power=self.consensus) for rows in found] if self.consensus else found
-        ranked = [sorted(rows, key=lambda row: -row.score) for rows in voted]
+        if self.consensus:
+            both = zip(found, heard, strict=True)
+            found = [vote(*each, power=self.consensus, precision=self.precision) for each in both]
+        ranked = [sorted(rows, key=lambda row: -row.score) for rows in found]
         if limits.watch is not None:
             for source, rows in enumerate(ranked):
                 gaps = [better.score - worse.score for better, worse in pairwise(rows[: self.n_best + 1])]

@@ -1,5 +1,6 @@
 """Sampling: draw tokens instead of taking the likeliest."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import torch
@@ -8,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seq2see.core.change import COLDEST
+from seq2see.core.tree import expand
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 from seq2see.search.walk import walk
 
@@ -57,6 +59,25 @@ class Sample:
         beyond = ordered.cumsum(dim=1) - ordered >= self.top_p
         kept = torch.zeros_like(ordered).scatter(1, order, ordered.masked_fill(beyond, 0.0))
         return kept / kept.sum(dim=1, keepdim=True)
+
+
+def draw_several(
+    step: Step,
+    state: Any,
+    fixed: Any,
+    limits: Limits,
+    *,
+    count: int,
+    temperature: float,
+    chances: Callable[[Int[Tensor, " n"]], Float[Tensor, " n"]],
+) -> list[list[Hypothesis]]:
+    """So many outputs for each source, all drawn at once; `chances` gives rows of them their numbers from 0 to 1."""
+
+    def choose(logprobs: Float[Tensor, "n v"], rows: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
+        return draw((logprobs / temperature).softmax(dim=1), chances(rows))
+
+    found = walk(step, expand(state, count), fixed, limits, choose=choose, copies=count)
+    return [found[start : start + count] for start in range(0, len(found), count)]
 
 
 def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> Int[Tensor, " n"]:

@@ -10,24 +10,25 @@ from torch import Tensor
 from seq2see.core.tree import select
 from seq2see.search.hypothesis import Hypothesis, Limits, Step
 
-# (log-probabilities [n v], which sources they belong to [n]) -> the tokens to take [n]
+# (log-probabilities [n v], the rows they belong to [n]) -> the tokens to take [n]
 Choose = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
 
 
 def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choose, copies: int = 1) -> list[Hypothesis]:
     """One hypothesis for each row; a source that is done leaves the batch.
 
-    copies: rows of the state for each source, neighbours together, which share its row of what is fixed; a source is
-    done with the last of them.
+    copies: rows of the state for each source, neighbours together, which share its limits and its row of what is fixed;
+    a source is done with the last of them. To choose for, rows are given, not sources.
     """
-    found: list[list[tuple[int, float]]] = [[] for _ in limits.longest]
+    found: list[list[tuple[int, float]]] = [[] for _ in range(len(limits.longest) * copies)]
     alive = torch.arange(len(found))
     going = torch.ones(len(found), dtype=torch.bool)  # rows that are not done; some stay for the sake of others
     tokens = torch.full_like(alive, limits.start)
     history = tokens.new_empty(len(found), 0)
     for position in range(int(limits.longest.max())):
         logits, state = step(tokens, state, fixed)
-        logprobs = limits.logprobs(logits, history, alive)
+        owners = alive // copies
+        logprobs = limits.logprobs(logits, history, owners)
         tokens = choose(logprobs, alive)
         taken = logprobs.gather(1, tokens.unsqueeze(1)).squeeze(1)
         rows = zip(alive.tolist(), going.tolist(), tokens.tolist(), taken.tolist(), strict=True)
@@ -35,7 +36,7 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choose, 
             if wanted:
                 found[row].append((token, logprob))
         history = torch.cat([history, tokens.unsqueeze(1)], dim=1)
-        going &= (tokens != limits.end) & (position + 1 < limits.longest[alive])
+        going &= (tokens != limits.end) & (position + 1 < limits.longest[owners])
         if limits.watch is not None:
             given_up = limits.watch.step(alive.tolist(), lambda row: [_hypothesis(found[row], limits.end)])
             going &= torch.tensor([row not in given_up for row in alive.tolist()])

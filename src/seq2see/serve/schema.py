@@ -41,6 +41,7 @@ class Bounds:
     text: int = 5_000  # characters of a text
     texts: int = 64  # texts of a request
     beam: int = 16  # hypotheses of a text, also those that are returned
+    witnesses: int = 64  # further ones that only vote
     length: int = 1_000  # tokens of an output, where the request says so
     pixels: int = 40_000_000  # of a picture
     weights: int = 4_000_000  # attention weights of an answer
@@ -72,6 +73,8 @@ class Options(Shape):
     length_form: Literal["power", "gnmt"] | None = None
     coverage_penalty: Annotated[float, Field(ge=0, le=100)] | None = None
     consensus: Annotated[float, Field(ge=0, le=100)] | None = None
+    witnesses: Annotated[int, Field(ge=0), WHOLE] | None = None
+    precision: Annotated[float, Field(ge=0, le=1)] | None = None
     min_length: Annotated[int, Field(ge=0), WHOLE] | None = None
     max_length: Annotated[int, Field(ge=1), WHOLE] | None = None
     no_repeat: Annotated[int, Field(ge=0, le=1000), WHOLE] | None = None
@@ -82,7 +85,9 @@ class Options(Shape):
     def decide(self, run: Run) -> Decoding:
         """The same as a search with its rules."""
         rules = self._given("min_length", "max_length", "no_repeat") | ({"ban": self.ban} if self.ban else {})
-        penalties = self._given("length_penalty", "length_form", "coverage_penalty", "consensus")
+        penalties = self._given(
+            "length_penalty", "length_form", "coverage_penalty", "consensus", "witnesses", "precision"
+        )
         if self.sample is None:
             search = choose_search(run.config.search, beam=self.beam, n_best=self.n_best, options=penalties)
         elif self.beam is not None or penalties:
@@ -93,7 +98,13 @@ class Options(Shape):
 
     def check(self, bounds: Bounds) -> None:
         """Refuse what asks for too much."""
-        for name, most in (("beam", bounds.beam), ("n_best", bounds.beam), ("max_length", bounds.length)):
+        most_of = {
+            "beam": bounds.beam,
+            "n_best": bounds.beam,
+            "witnesses": bounds.witnesses,
+            "max_length": bounds.length,
+        }
+        for name, most in most_of.items():
             value = getattr(self, name)
             if value is not None and value > most:
                 raise RefusalError(f"{name} must be at most {most} here; got {value:.6g}.")

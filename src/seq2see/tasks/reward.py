@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from seq2see.core.memory import Memory
-from seq2see.core.tree import expand, select
+from seq2see.core.tree import select
 from seq2see.data.batch import Batch
 from seq2see.data.sequences import PAD, pad
 from seq2see.data.store import Store
@@ -19,8 +19,7 @@ from seq2see.metrics.cider import Cider
 from seq2see.models.seq2seq import Decoder
 from seq2see.nn.loss import output_cross_entropy
 from seq2see.search.hypothesis import Limits
-from seq2see.search.sample import draw
-from seq2see.search.walk import walk
+from seq2see.search.sample import draw_several
 
 Measure = Callable[[Sequence[int], Sequence[Sequence[int]]], float]  # of an output beside all targets of its source
 
@@ -85,14 +84,17 @@ def _weigh_samples(
 def draw_samples(decoder: Decoder, memory: Memory, *, longest: int) -> list[tuple[int, ...]]:
     """Some outputs for each source, neighbours together, the end mark last if it was reached."""
     fixed, state = decoder.begin(memory)
-    limits = Limits(START, END, torch.full((len(memory.states) * SAMPLES,), longest), banned=NEVER)
-
-    def choose(logprobs: Float[Tensor, "n v"], _: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-        chances = (logprobs / TEMPERATURE).softmax(dim=1)
-        return draw(chances, torch.rand(len(logprobs)))  # torch.multinomial takes twenty times as long
-
-    found = walk(decoder.step, expand(state, SAMPLES), fixed, limits, choose=choose, copies=SAMPLES)
-    return [hypothesis.tokens for hypothesis in found]
+    limits = Limits(START, END, torch.full((len(memory.states),), longest), banned=NEVER)
+    found = draw_several(
+        decoder.step,
+        state,
+        fixed,
+        limits,
+        count=SAMPLES,
+        temperature=TEMPERATURE,
+        chances=lambda rows: torch.rand(len(rows)),
+    )
+    return [hypothesis.tokens for hypotheses in found for hypothesis in hypotheses]
 
 
 def measure_best(output: Sequence[int], references: Sequence[Sequence[int]]) -> float:

@@ -8,6 +8,8 @@ const NUMBERS = [
   ["length_penalty", "Length penalty", ["beam"], 0, 0.1],
   ["coverage_penalty", "Coverage penalty", ["beam"], 0, 0.1],
   ["consensus", "Consensus", ["beam"], 0, 0.5],
+  ["witnesses", "Witnesses", ["beam"], 0, 1],
+  ["precision", "Precision", ["beam"], 0, 0.1],
   ["temperature", "Temperature", ["sample"], 0.01, 0.01],
   ["seed", "Seed", ["sample"], 0, 1],
   ["min_length", "Least tokens", WAYS, 0, 1],
