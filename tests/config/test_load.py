@@ -225,6 +225,9 @@ def test_paths_are_relative_to_where_they_are_written(tmp_path: Path, monkeypatc
     assert data.train == ParallelFiles(source=f"{tmp_path}/a.en", target=f"{tmp_path}/sub/a.de")
     assert data.valid == f"{tmp_path}/here/v.tsv"
     assert data.test == "/abs/t.tsv"
+    train = load(tmp_path, text, "train.teacher.runs=[runs/a, /b]").config.train
+    assert train.teacher is not None
+    assert train.teacher.runs == [f"{tmp_path}/here/runs/a", "/b"]
     base = {"preset": "bahdanau2015", "data": {"train": "~/x.tsv"}}
     assert load_config(base=base).config.data.train == "/home/me/x.tsv"
     assert base["data"] == {"train": "~/x.tsv"}

@@ -15,7 +15,11 @@ from seq2see.config.schema import BRANCHES, Config, ParallelFiles, Section
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
 
-WORDS = (("embeddings", "train"),)  # where a path may stand, but this says what to do instead
+PATHS: dict[str, Any] = {  # where paths stand, each with the words there that are none
+    "data": {"train": (), "valid": (), "test": ()},
+    "init": {"encoder": (), "decoder": (), "embeddings": ("train",)},
+    "train": {"teacher": {"runs": ()}},
+}
 Layer = tuple[dict[str, Any], dict[KeyPath, str]]  # a tree, and where each of its keys was written
 
 
@@ -185,17 +189,20 @@ def _sections(section: type[BaseModel]) -> dict[str, type[Section]]:
 def _anchor(layer: Layer, folder: Path) -> Layer:
     """Paths of data and of other runs become absolute."""
     tree, written = layer
-    for section, keys in (("data", ("train", "valid", "test")), ("init", ("encoder", "decoder", "embeddings"))):
-        if isinstance(tree.get(section), Mapping):
-            named = {key: value for key, value in tree[section].items() if key in keys}
-            paths = {key: _absolute(value, folder) for key, value in named.items() if (key, value) not in WORDS}
-            tree = {**tree, section: {**tree[section], **paths}}
-    return tree, written
+    return _absolute(tree, PATHS, folder), written
 
 
-def _absolute(value: Any, folder: Path) -> Any:
+def _absolute(value: Any, known: Any, folder: Path) -> Any:
+    """The same with absolute paths: everything below where one stands, but for the words that are none."""
     if isinstance(value, Mapping):
-        return {key: _absolute(name, folder) for key, name in value.items()}
+        deeper = {key: known.get(key) if isinstance(known, Mapping) else known for key in value}
+        return {
+            key: each if deeper[key] is None else _absolute(each, deeper[key], folder) for key, each in value.items()
+        }
+    if isinstance(known, Mapping) or value in known:
+        return value
+    if isinstance(value, list):
+        return [_absolute(each, known, folder) for each in value]
     return str((folder / os.path.expanduser(value)).absolute()) if isinstance(value, str) else value
 
 
