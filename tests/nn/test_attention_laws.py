@@ -7,7 +7,7 @@ import torch
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import names, part
 from seq2see.nn.attend import MANY, Attend
-from seq2see.nn.normalise import Softmax
+from seq2see.nn.normalise import Softmax, Sparsemax
 from seq2see.nn.score import Additive, Cosine, Dot, General, Location, ScaledDot
 from seq2see.testing import check_normaliser, check_score
 
@@ -122,6 +122,26 @@ def test_softmax_by_hand() -> None:
     scores = torch.log(torch.tensor([1.0, 3.0, 4.0])).view(1, 1, 1, 3)
     weights = Softmax()(scores, torch.tensor([True, True, False]).view(1, 1, 1, 3), torch.zeros(1, 1, 1, 1))
     np.testing.assert_allclose(weights.flatten().numpy(), [0.25, 0.75, 0.0], rtol=1e-6)
+
+
+def test_sparsemax_by_hand() -> None:
+    """Of 1.0, 0.6 and 0 the last is too low: t = (1.6 - 1) / 2; a score of 9 that may not be seen changes nothing."""
+    scores, mask = torch.tensor([0.6, 9.0, 1.0, 0.0]).view(1, 1, 1, 4), torch.tensor([True, False, True, True])
+    weights = Sparsemax()(scores, mask.view(1, 1, 1, 4), torch.zeros(1, 1, 1, 1))
+    np.testing.assert_allclose(weights.flatten().numpy(), [0.3, 0.0, 0.7, 0.0], rtol=1e-6)
+
+
+def test_sparsemax_is_the_nearest_point_of_the_simplex() -> None:
+    """Held against a search by halving for the threshold, with scores of every size."""
+    torch.manual_seed(1)
+    scores = torch.randn(5, 1, 3, 11, dtype=torch.double) * torch.tensor([0.01, 0.3, 1.0, 10.0, 1e6]).view(5, 1, 1, 1)
+    low, high = scores.amin(dim=-1, keepdim=True) - 1, scores.amax(dim=-1, keepdim=True)
+    for _ in range(200):
+        middle = (low + high) / 2
+        heavy = (scores - middle).clamp(min=0).sum(dim=-1, keepdim=True) > 1
+        low, high = torch.where(heavy, middle, low), torch.where(heavy, high, middle)
+    weights = Sparsemax()(scores, torch.ones(1, 1, 1, 11, dtype=torch.bool), scores[..., :1])
+    torch.testing.assert_close(weights, (scores - low).clamp(min=0), atol=1e-6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("masked", [False, True])

@@ -32,7 +32,11 @@ TABLE: dict[str, dict[str, str]] = {
         "location": "seq2see.nn.score:Location",
         "cosine": "seq2see.nn.score:Cosine",
     },
-    "normalise": {"softmax": "seq2see.nn.normalise:Softmax", "hard": "seq2see.nn.normalise:Hard"},
+    "normalise": {
+        "softmax": "seq2see.nn.normalise:Softmax",
+        "sparsemax": "seq2see.nn.normalise:Sparsemax",
+        "hard": "seq2see.nn.normalise:Hard",
+    },
     "window": {"monotonic": "seq2see.nn.window:Monotonic", "predictive": "seq2see.nn.window:Predictive"},
     "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
     "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},

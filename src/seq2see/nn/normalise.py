@@ -11,6 +11,8 @@ from seq2see.core.choice import Choice, active_choices
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.shapes import Rate
 
+OUT_OF_REACH = -2.0
+
 
 class Normaliser(nn.Module):
     """Base of all normalisers; a masked position weighs exactly 0, and a row with no position left gives zeros."""
@@ -43,6 +45,30 @@ class Softmax(Normaliser):
         banned = ~mask
         lowest = torch.finfo(scores.dtype).min
         return scores.masked_fill(banned, lowest).softmax(dim=-1).masked_fill(banned, 0.0)
+
+
+class Sparsemax(Normaliser):
+    """Martins & Astudillo 2016: the weights nearest to the scores; those of positions that score far below are 0.
+
+    weights = max(score - t, 0), with t such that they sum to one (eq. 3 and algorithm 1).
+    """
+
+    def forward(
+        self,
+        scores: Float[Tensor, "b h t s"],
+        mask: Bool[Tensor, "*#b #h #t s"],
+        query: Float[Tensor, "b h t q"],
+    ) -> Float[Tensor, "b h t s"]:
+        banned = ~mask
+        lowest = torch.finfo(scores.dtype).min
+        # what scores less than the best by one or more weighs nothing, so by two less is out of reach
+        best = scores.detach().masked_fill(banned, lowest).amax(dim=-1, keepdim=True)
+        below = (scores - best).masked_fill(banned, OUT_OF_REACH)
+        ordered = below.sort(dim=-1, descending=True).values
+        sums, counts = ordered.cumsum(dim=-1) - 1, torch.arange(1, scores.shape[-1] + 1)
+        weighing = (ordered * counts > sums).sum(dim=-1, keepdim=True)  # at least the best one does
+        threshold = sums.gather(-1, weighing - 1) / weighing
+        return (below - threshold).clamp(min=0).masked_fill(banned, 0.0)
 
 
 class Hard(Softmax):
