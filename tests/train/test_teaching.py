@@ -10,6 +10,7 @@ from reversal import configure, start, write_reversals
 
 from seq2see.core.errors import ConfigError
 from seq2see.data.batch import collate
+from seq2see.train import distributed
 from seq2see.train.folder import RunFolder
 
 JOINT = {"joint": "characters"}
@@ -93,6 +94,14 @@ def test_what_is_turned_round_is_not_taught(data: Path, tmp_path: Path) -> None:
     for update in range(1, 5):
         job.fit.learner.learn(update, [collate(job.fit.store, np.arange(8))])
     assert seen == [0.4, 0.0, 0.4, 0.0]
+
+
+def test_every_process_that_shares_a_training_has_the_teachers(data: Path, teachers: list[str], tmp_path: Path) -> None:
+    fit = start(configure(data, teacher={"runs": teachers}), tmp_path / "run").fit
+    other = distributed._open(RunFolder(tmp_path / "run"), {})
+    other.restore(fit.learner.dump())
+    batch = collate(fit.store, np.arange(8))
+    assert other.learn(1, [batch]).loss == fit.learner.learn(1, [batch]).loss
 
 
 def test_teachers_that_know_other_tokens_are_refused(data: Path, teachers: list[str], tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from seq2see.data.store import Store
 from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
 from seq2see.train.group import Group, LostError, add_up, average_buffers, moving_buffers
+from seq2see.train.hiring import hire
 from seq2see.train.learner import Learner, Sums
 from seq2see.train.pretrained import freeze
 from seq2see.train.team import Team, cut
@@ -220,6 +221,8 @@ def _open(folder: RunFolder, learned: Mapping[str, Any]) -> Learner:
     task = replace(folder.read_task(), **learned)
     model = task.build(config)
     freeze(model, config.init)
+    if config.train.teacher is not None:
+        task = replace(task, teachers=hire(config.train.teacher.runs, task, model))
     return Learner(config, task, model)
 
 
