@@ -12,7 +12,7 @@ from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionMap, AttentionTrace
 from seq2see.inspect.colour import DIM, VEIL
 from seq2see.inspect.font import choose_font
-from seq2see.inspect.overlay import lay_over, list_frames
+from seq2see.inspect.overlay import draw_overlays, lay_over, list_frames
 from seq2see.inspect.page import render_page
 from seq2see.inspect.picture import save_picture
 from seq2see.inspect.terminal import render_terminal
@@ -57,6 +57,12 @@ def test_what_no_font_can_draw_is_spelled_in_animations() -> None:
     assert (Path(file).name, shown) == ("DejaVuSans.ttf", "red 90%\nhead 1")
     nobody = "\U000f1234"  # for private use
     assert choose_font(f"{nobody} 90%", base="DejaVu Sans") == (file, "U+F1234 90%")
+
+
+def test_a_drawing_says_what_no_font_can_draw() -> None:
+    assert draw_overlays(make_trace()).get_supxlabel() == "veiled: weight 0; clear: the largest of each picture"
+    nobody = replace(make_trace(), target_tokens=(Token("\U000f1234", 0, 1), Token("</s>", 1, 1)))
+    assert draw_overlays(nobody).get_supxlabel().endswith("; no font here has U+F1234; install one that has")
 
 
 def test_a_drawing_begins_with_the_picture(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from matplotlib.font_manager import FontProperties
 from seq2see.inspect.colour import LIGHT, MUTED, WARM_LIGHT, mix_colour
 from seq2see.inspect.direction import Direction, find_direction, find_directions, find_runs, turn_brackets
 from seq2see.inspect.document import DocumentTrace, SeenSentence
-from seq2see.inspect.font import Fonts, choose_fonts, list_missing
+from seq2see.inspect.font import Fonts, choose_fonts, explain_missing
 from seq2see.inspect.label import show_text
 
 WIDTH, SIDE, MARGIN = 9.0, 1.15, 0.2  # inches: of the figure, of the column of sentence weights, around everything
@@ -176,6 +176,6 @@ def _explain(trace: DocumentTrace, kept: int, fonts: Fonts) -> str:
     )
     if kept < len(trace.sentences):
         notes.append(f"{len(trace.sentences) - kept} sentences of small weight are left out")
-    codes = list_missing(fonts)
-    notes += [f"no font here has {', '.join(codes[:6])}"] if codes else []
+    missing = explain_missing(fonts)
+    notes += [missing] if missing else []
     return "; ".join(notes[:1]) + "\n" + "; ".join(notes[1:])

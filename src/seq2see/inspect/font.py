@@ -46,9 +46,11 @@ def choose_font(text: str, *, base: str) -> tuple[str, str]:
     return file, "\n".join(Fonts((base,), missing).spell(line) for line in text.split("\n"))
 
 
-def list_missing(fonts: Fonts) -> list[str]:
-    """The code points that cannot be drawn, in order; joiners and selectors have no shape to miss."""
-    return [_spell_code(char).strip() for char in sorted(fonts.missing) if _spell_code(char)]
+def explain_missing(fonts: Fonts) -> str:
+    """Which characters had to be spelled as code points, if any; joiners and selectors have no shape to miss."""
+    codes = [_spell_code(char).strip() for char in sorted(fonts.missing) if _spell_code(char)]
+    more = f" and {len(codes) - 6} more" if len(codes) > 6 else ""
+    return f"no font here has {', '.join(codes[:6])}{more}; install one that has" if codes else ""
 
 
 def _spell_code(char: str) -> str:

@@ -15,7 +15,7 @@ from seq2see.core.files import write_atomic
 from seq2see.core.token import Token
 from seq2see.inspect.attention import AttentionTrace, Picture
 from seq2see.inspect.colour import DIM, MUTED, VEIL
-from seq2see.inspect.font import choose_font, choose_fonts
+from seq2see.inspect.font import choose_font, choose_fonts, explain_missing
 from seq2see.inspect.label import show_text
 from seq2see.inspect.panel import list_panels
 
@@ -41,7 +41,7 @@ def draw_overlays(
     rows = math.ceil((len(frames) + 1) / columns)
     figure = Figure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
     axes = figure.subplots(rows, columns, squeeze=False).flatten()
-    fonts = choose_fonts(" ".join(title for title, _ in frames), base="DejaVu Sans")
+    fonts = choose_fonts(" ".join(title.replace("\n", " ") for title, _ in frames), base="DejaVu Sans")
     for each in axes:
         each.set_axis_off()
     picture = _picture(trace)
@@ -51,7 +51,8 @@ def draw_overlays(
         lines = "\n".join(fonts.spell(line) for line in title.splitlines())
         heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
         heading.set_parse_math(False)
-    figure.supxlabel("veiled: weight 0; clear: the largest of each picture", fontsize=7, color=MUTED, x=0.01, ha="left")
+    notes = ["veiled: weight 0", "clear: the largest of each picture", explain_missing(fonts)]
+    figure.supxlabel("; ".join(filter(None, notes)), fontsize=7, color=MUTED, x=0.01, ha="left")
     return figure
 
 

@@ -19,7 +19,7 @@ from seq2see.inspect.attention import AttentionTrace
 from seq2see.inspect.colour import LIGHT, MUTED
 from seq2see.inspect.document import DocumentTrace
 from seq2see.inspect.document_picture import draw_document
-from seq2see.inspect.font import Fonts, choose_fonts, list_missing
+from seq2see.inspect.font import Fonts, choose_fonts, explain_missing
 from seq2see.inspect.label import are_characters, shorten, show_text, split_clusters
 from seq2see.inspect.overlay import draw_overlays, save_animation
 from seq2see.inspect.panel import Panel, explain_nothing, find_maps, list_panels
@@ -206,8 +206,6 @@ def _draw_scale(figure: Figure, grid: list[Axes]) -> None:
 
 def _draw_footnote(figure: Figure, fonts: Fonts) -> None:
     """Say which characters had to be spelled as code points."""
-    codes = list_missing(fonts)
-    if codes:
-        more = f" and {len(codes) - 6} more" if len(codes) > 6 else ""
-        note = f"No font here has {', '.join(codes[:6])}{more}."
+    note = explain_missing(fonts)
+    if note:
         figure.supxlabel(note, fontsize=7, color=MUTED, x=0.01, ha="left")
