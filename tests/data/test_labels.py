@@ -13,6 +13,7 @@ def test_one_label_a_source() -> None:
     assert labels.counts == (1, 1, 2)
     assert labels.ids(["pos", "neg "]) == [[2], [1]]
     assert labels.balance == [4 / 3, 4 / 3, 4 / 6]
+    assert Labels(separator="").learn(["a", "b"]).names == ("a", "b")
 
 
 def test_several_labels_a_source() -> None:

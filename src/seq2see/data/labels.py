@@ -16,7 +16,7 @@ class Labels:
     """
 
     def __init__(self, *, separator: str | None = None) -> None:
-        self.separator = separator
+        self.separator = separator or None  # nothing between them: one label
 
     def learn(self, targets: Iterable[str]) -> "LabelSet":
         """All labels of the training data, sorted, with how often each occurs."""
