@@ -13,10 +13,11 @@ from torch import Tensor
 
 from seq2see.core.errors import ConfigError, DataError, TokenError
 from seq2see.core.registry import part
+from seq2see.data import gallery
 from seq2see.data import image as module
 from seq2see.data.batch import collate
 from seq2see.data.gallery import find_unreadable
-from seq2see.data.image import open_picture, read_picture
+from seq2see.data.image import measure_picture, open_picture, read_picture
 from seq2see.data.pictures import Pictures, move
 from seq2see.data.sequences import pack
 from seq2see.data.store import Store
@@ -106,6 +107,10 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     file = save(Image.new("1", (1000, 1000)), tmp_path / "bomb.png")
     with pytest.raises(DataError, match=r"bomb.png: a picture must have at most"):
         read_picture(file)
+    monkeypatch.setattr(gallery, "LARGEST", module.LARGEST)
+    assert list(find_unreadable([str(file)])) == [str(file)]  # before any time is spent on a training
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10**6 - 1)  # of which Pillow warns
+    assert measure_picture(str(file)) == (1000, 1000)
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 10**4)  # what Pillow itself refuses
     with pytest.raises(DataError, match="make it smaller"):
         read_picture(file)

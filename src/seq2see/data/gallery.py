@@ -12,7 +12,7 @@ from seq2see.core.errors import DataError
 from seq2see.core.number import say_count
 from seq2see.data.album import list_some
 from seq2see.data.idx import read_source, split_place
-from seq2see.data.image import list_formats, read_picture
+from seq2see.data.image import LARGEST, list_formats, read_picture
 from seq2see.data.kinds import guess_kind, guess_labels
 from seq2see.data.labels import split_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
@@ -90,10 +90,11 @@ def _explain_failure(source: str) -> str | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata
             with Image.open(source, formats=list_formats()) as picture:
-                kind = picture.format
+                kind, pixels = picture.format, picture.width * picture.height
                 picture.verify()
-        if kind not in VERIFIED and not (kind in ("JPEG", "MPO") and _is_ended(source)):
-            read_picture(source, least=8)  # a JPEG may be whole with something behind it
+        whole = kind in VERIFIED or (kind in ("JPEG", "MPO") and _is_ended(source))
+        if not whole or pixels > LARGEST:
+            read_picture(source, least=8)  # a JPEG may be whole with something behind it, and come smaller
     except UnidentifiedImageError:
         return "empty" if not os.path.getsize(source) else "not a picture"
     except DataError as error:

@@ -46,8 +46,10 @@ def measure_picture(file: str) -> tuple[int, int]:
         height, width = read_idx_picture(*place).shape
         return width, height
     try:
-        with Image.open(file) as picture:
-            return picture.size
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of large pictures and odd metadata
+            with Image.open(file) as picture:
+                return picture.size
     except Exception:  # what is wrong with it is told where it is needed
         return 0, 0
 
