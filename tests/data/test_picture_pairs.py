@@ -238,6 +238,11 @@ def test_the_doctor_leaves_out_what_cannot_be_opened_and_finds_copies(tmp_path: 
     assert said == "2 pictures with 2 captions each (4 in all); 3 words, 0 of them 5 times or more"
 
 
+def test_captions_without_spaces_are_counted_by_their_characters() -> None:
+    pairs = Pairs(("/a.png", "/b.png"), ("一只猫。", "一只狗。"), (1, 2))
+    assert describe_pairs(pairs) == "2 pictures with one caption each; 5 characters, 0 of them 5 times or more"
+
+
 def test_the_doctor_wants_one_kind_and_known_labels(tmp_path: Path) -> None:
     names = ("train/cat/1.png", "train/cat/2.png", "train/dog/3.png", "train/dog/4.png", "test/cow/5.png")
     for grey, name in enumerate(names):

@@ -10,6 +10,7 @@ from PIL import Image, UnidentifiedImageError
 
 from seq2see.core.errors import DataError
 from seq2see.core.number import say_count
+from seq2see.core.word import Unit, find_words, has_spaces
 from seq2see.data.album import list_some
 from seq2see.data.idx import read_source, split_place
 from seq2see.data.image import LARGEST, list_formats, read_picture
@@ -34,9 +35,10 @@ def describe_pairs(pairs: Pairs) -> str:
     counts = [len(captions) for captions in found.references]
     each = f"{counts[0]}" if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
     captions = "one caption each" if set(counts) == {1} else f"{each} captions each ({len(pairs):,} in all)"
-    words = Counter(word for caption in pairs.target for word in caption.lower().split())
+    unit: Unit = "words" if has_spaces(pairs.target) else "characters"
+    words = Counter(text[start:end] for text in map(str.lower, pairs.target) for start, end in find_words(text, unit))
     often = sum(count >= OFTEN for count in words.values())
-    seen = f"{say_count(len(words), 'word')}, {often:,} of them {OFTEN} times or more"
+    seen = f"{say_count(len(words), unit.removesuffix('s'))}, {often:,} of them {OFTEN} times or more"
     return f"{say_count(len(found), 'picture')} with {captions}; {seen}"
 
 
