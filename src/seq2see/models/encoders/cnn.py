@@ -18,8 +18,10 @@ AT_ONCE = 2  # pictures in a backbone that does not learn: blocks of more than 3
 class CnnEncoder(nn.Module):
     """Xu et al. 2015, section 3.1.1: the cells of a map of features are the annotations, one state each.
 
-    backbone: efficientnet_lite0 or efficientnet_lite2, small or cells (from scratch), or transformers:NAME_OR_FOLDER.
-    layer: which map of the backbone, as Python counts; of several the coarser ones are stretched to the finest.
+    backbone: efficientnet_lite0 to 2, small or cells (from scratch), transformers:NAME_OR_FOLDER, or several of those
+    that others trained.
+    layer: which map of the backbone, as Python counts, on from one backbone to the next; of several the coarser ones
+    are stretched to the finest.
     pool: only the mean of each map, as one cell.
     freeze: keep a backbone as others trained it; one from scratch always learns.
     position: what is added to say where a cell stands, beyond what the backbone knows of it.
