@@ -221,8 +221,7 @@ def _open(folder: RunFolder, learned: Mapping[str, Any]) -> Learner:
     task = replace(folder.read_task(), **learned)
     model = task.build(config)
     freeze(model, config.init)
-    if config.train.teacher is not None:
-        task = replace(task, teachers=hire(config.train.teacher.runs, task, model))
+    task = hire(config.train.teacher, task, model)
     return Learner(config, task, model)
 
 

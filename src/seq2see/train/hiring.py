@@ -1,16 +1,19 @@
 """Other runs as teachers of a new one: only those that read and write as it does."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from seq2see.config.schema import Teacher
 from seq2see.core.errors import ConfigError
 from seq2see.train.folder import SIDES, RunFolder
 
 
-def hire(runs: Sequence[str], task: Any, model: Any) -> tuple[Any, ...]:
-    """The models of the runs, which must know the same tokens and see the same in pictures."""
-    return tuple(_hire(RunFolder(Path(run)), task, model) for run in runs)
+def hire(teacher: Teacher | None, task: Any, model: Any) -> Any:
+    """The task with its teachers, if there shall be any: they must know the same tokens and see the same in pictures."""
+    if teacher is None:
+        return task
+    return replace(task, teachers=tuple(_hire(RunFolder(Path(run)), task, model) for run in teacher.runs))
 
 
 def _hire(folder: RunFolder, task: Any, model: Any) -> Any:

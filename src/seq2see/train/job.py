@@ -120,8 +120,7 @@ def prepare_job(
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
-    if config.train.teacher is not None:
-        task = replace(task, teachers=hire(config.train.teacher.runs, task, model))
+    task = hire(config.train.teacher, task, model)
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     for name, store in stores.items():
