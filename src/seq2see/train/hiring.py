@@ -10,7 +10,7 @@ from seq2see.train.folder import SIDES, RunFolder
 
 
 def hire(teacher: Teacher | None, task: Any, model: Any) -> Any:
-    """The task with its teachers, if there shall be any: they must know the same tokens and see the same in pictures."""
+    """The task with its teachers, if there are to be any; they know the same tokens and see the same in pictures."""
     if teacher is None:
         return task
     return replace(task, teachers=tuple(_hire(RunFolder(Path(run)), task, model) for run in teacher.runs))
