@@ -244,6 +244,13 @@ def test_a_schedule_that_never_warms_up_is_noticed(tmp_path: Path) -> None:
     assert "the learning rate is never above" in said
 
 
+def test_a_vocabulary_that_lacks_most_words_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "rare.tsv").write_text("".join(f"x{n}\tcommon rare{n}\n" for n in range(40)))
+    words = ["tokens={source: characters, target: {kind: words, min_count: 5}}", "--out", tmp_path / "run"]
+    result = seq2see("train", tmp_path / "rare.tsv", *QUICK, *words)
+    assert "50% of all target tokens are not in the vocabulary" in " ".join(result.stderr.split())
+
+
 MISTAKES = {
     "no such file": (["missing.tsv"], "missing.tsv: there is no such file"),
     "empty": (["empty.tsv"], "empty.tsv: the file is empty"),

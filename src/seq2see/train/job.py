@@ -26,7 +26,7 @@ from seq2see.data.sequences import Sequences, pack
 from seq2see.data.sources import make_ready
 from seq2see.data.split import split_pairs
 from seq2see.data.store import Store, cache_folder, prepare
-from seq2see.data.tokenise import Tokenizer
+from seq2see.data.tokenise import UNKNOWN, Tokenizer
 from seq2see.search.choose import read_search
 from seq2see.tasks.reward import build_measure
 from seq2see.tasks.task import Task, learn_task
@@ -50,6 +50,14 @@ class Job:
     test: Pairs | None
     code: list[Path]  # files of the user's own that the configuration names
     taken: list[str]  # what came from other runs
+
+    @property
+    def unknown(self) -> float:
+        """The share of all target tokens of the training, end marks aside, that the vocabulary does not have."""
+        target = self.fit.store.target
+        if not isinstance(self.fit.task.target, Tokenizer):
+            return 0.0
+        return np.count_nonzero(target.ids == UNKNOWN) / max(len(target.ids) - len(target), 1)
 
     def estimate(self, samples: int = 3) -> float:
         """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
