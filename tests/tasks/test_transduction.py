@@ -12,8 +12,11 @@ from seq2see.config.load import load_config
 from seq2see.data.pairs import Pairs
 from seq2see.data.pictures import Pictures
 from seq2see.data.tokenise import Characters
+from seq2see.metrics.meteor import Meteor, MeteorError
 from seq2see.run import Run
 from seq2see.search.beam import Beam
+from seq2see.tasks import transduction
+from seq2see.tasks.task import Output
 from seq2see.tasks.transduction import Transduction
 
 
@@ -39,6 +42,26 @@ def test_texts_written_from_documents_are_scored_as_texts(tmp_path: Path, capsys
     assert "bleu" in [metric.name for metric in scores]
     warn_of_length(run, ["It rains. " * 200])
     assert capsys.readouterr().err == ""  # of a long document no more is read than in training
+
+
+def test_captions_are_scored_without_meteor_if_it_fails(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Failing(Meteor):
+        def __init__(self) -> None:
+            self._process = None
+
+        def score(self, *_: object) -> float:
+            raise MeteorError("METEOR gave up.")
+
+    monkeypatch.setattr(transduction, "explain_absence", lambda: None)
+    monkeypatch.setattr(transduction, "Meteor", Failing)
+    task = Transduction(Pictures(size=32), Characters().learn(["ab"]))
+    scores = task.score([Output("a dog", 0.0, (), (), "x.png")], Pairs(["x.png"], ["a dog"]))
+    names = [metric.name for metric in scores]
+    assert "bleu_1" in names
+    assert "meteor" not in names
+    assert caplog.messages == ["warning: METEOR gave up. It is left out."]
 
 
 def test_few_pictures_are_looked_at_at_once() -> None:

@@ -44,6 +44,10 @@ def find_jar() -> Path | None:
     return None
 
 
+class MeteorError(Seq2SeeError):
+    """METEOR is there, but cannot score."""
+
+
 class Meteor:
     """A METEOR process: begun at the first score, begun again if it dies, ended with its `with` block."""
 
@@ -72,7 +76,7 @@ class Meteor:
         try:
             return self._score(outputs, references)  # in a new process, from the first line on: never half a score
         except DiedError as error:
-            raise Seq2SeeError(
+            raise MeteorError(
                 f"METEOR gave up twice ({error}); check that java runs and that {MEMORY} of memory are free."
             ) from None
 

@@ -1,5 +1,6 @@
 """From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from seq2see.data.sources import Cutter
 from seq2see.data.store import Store, cache_folder
 from seq2see.data.tokenise import Tokenizer
 from seq2see.metrics.caption import glance_captions, score_captions, unpenalised_bleu
-from seq2see.metrics.meteor import Meteor, explain_absence
+from seq2see.metrics.meteor import Meteor, MeteorError, explain_absence
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, is_match, score_texts
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
 from seq2see.models.share import share_fitting, share_parameters
@@ -34,6 +35,8 @@ from seq2see.tasks.guessing import mix_guesses
 from seq2see.tasks.reward import Measure, reward_loss
 from seq2see.tasks.task import Loss, Output
 from seq2see.tasks.teaching import ask_teachers
+
+log = logging.getLogger("seq2see")
 
 PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
 PREDICT_PICTURES = 64  # the same of pictures, each of which is many numbers
@@ -221,12 +224,16 @@ class Transduction:
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task; METEOR of captions where Java and its program are."""
+        """Every metric of this task; METEOR of captions where Java and its program are, and can score."""
         texts = [output.text for output in outputs]
         if not self.reads_pictures:
             return score_texts(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
-        with Meteor() if explain_absence() is None else nullcontext() as meteor:
-            scores = score_captions(texts, pairs.references, meteor=meteor)
+        try:
+            with Meteor() if explain_absence() is None else nullcontext() as meteor:
+                scores = score_captions(texts, pairs.references, meteor=meteor)
+        except MeteorError as error:  # hours of training are not lost for one of many scores
+            log.warning("warning: %s It is left out.", error)
+            scores = score_captions(texts, pairs.references)
         return [*scores, *unpenalised_bleu(texts, pairs.references)]
 
     def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
