@@ -11,11 +11,14 @@ from random import Random
 from babel import Locale
 
 from seq2see.data import locales
+from seq2see.data.clock import add_time, write_clock
 
 Pair = tuple[str, str]
 Words = tuple[tuple[str, ...], ...]  # of each month, the words for it
 
-_FIRST, _LAST = datetime.date(1950, 1, 1), datetime.date(2050, 12, 31)
+_DAYS = [datetime.date(1950, 1, 1) + datetime.timedelta(n) for n in range(36_890)]  # all until 2050
+# and some of 1400 to 2199, so that years are read as they stand
+_OTHER_DAYS = [datetime.date(1400, 1, 1) + datetime.timedelta(n) for n in range(0, 292_000, 149)]
 _MOST_PER_DAY = 50  # far below the ways to write one day, so that a string not yet seen is quickly found
 
 _KIND_WEIGHTS = (45, 30, 9, 16)  # of the locale's CLDR, informal, compact and numeric templates
@@ -25,10 +28,7 @@ _FIELDS = {"yy": "y", "EEE": "E", "ccc": "E", "cccc": "EEEE", "LLL": "MMM", "LLL
 _MARKS = re.compile("(?<![\u0400-\u04ff])[\u0300-\u036f\u0653-\u0655]")
 _LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "Ł": "L", "Ø": "O", "Đ": "D"})
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
-_TIMED = 0.06  # how often a time of day stands beside the date
 _MISTYPED = 0.02  # how often a letter of a long month word is lost, doubled or swapped with the next
-_PM = str.maketrans("aA", "pP")
-_MACHINE = re.compile(r"\d{4}-\d{2}-\d{2}")  # as programs write days
 # Chance, pattern, replacement; none may join two numbers, nor take the dots out of a numeric date.
 _EDITS = (
     (0.15, r"[,،] ?", " "),
@@ -39,9 +39,13 @@ _EDITS = (
     (0.04, r"(?<=\d\.) (?=[^\W\d])", ""),
     (0.02, r"(?<=\d) (?=[^\W\d]{3})|(?<=[^\W\d]{3}) (?=\d+$)", ""),
     (0.02, r" (?=\S+$)", "  "),
+    (0.03, r"^(\d+)([/-])(\d+)\2(\d+)$", r"\1 \2 \3 \2 \4"),
     (0.008, " ", "\u00a0"),
     (0.015, r"^", " "),
     (0.015, r"$", " "),
+    (0.01, r"$", "."),
+    (0.01, r"^.*$", r"(\g<0>)"),
+    *((0.005, r"^", f"{label}: ") for label in ("Date", "DOB")),
 )
 
 
@@ -65,7 +69,7 @@ class _Writer:
 
 def make_dates(*, train: int, valid: int, test: int, seed: int) -> DateSplits:
     """Write each split from days of its own: a tenth of them for valid, a tenth for test, the rest for train."""
-    days = [_FIRST + datetime.timedelta(n) for n in range((_LAST - _FIRST).days + 1)]
+    days = sorted({*_DAYS, *_OTHER_DAYS})
     Random(seed).shuffle(days)
     tenth = len(days) // 10
     meanings: dict[str, str] = {}
@@ -85,7 +89,7 @@ def write_date(day: datetime.date, *, random: Random, locale: str | None = None)
         template = _vary_template(random.choice(kind), writer, random)
         if _fits(template, day, fields):
             text = template.format_map(fields)
-            timed = text if "{time}" in template else _add_time(text, writer, random)
+            timed = text if "{time}" in template else add_time(text, language=writer.language, random=random)
             return _roughen(timed, writer, random)
 
 
@@ -152,7 +156,7 @@ def _translate(pattern: str) -> str:
 def _list_numeric(locale: str) -> tuple[str, ...]:
     usual = _translate(Locale.parse(locale).datetime_skeletons["yMd"].pattern)
     widths = (("{M}", "{d}"), ("{MM}", "{dd}"))
-    year_first = (*(f"{{y}}{s}{m}{s}{d}" for s in "-/." for m, d in widths), "{y}{MM}{dd}")
+    year_first = (*(f"{{y}}{s}{m}{s}{d}" for s in "-/." for m, d in widths), "{y}{MM}{dd}", *locales.STAMPS)
     if usual.startswith("{y}"):
         return year_first
     orders = [(d, m) if usual.index("{d") < usual.index("{M") else (m, d) for m, d in widths]
@@ -198,8 +202,10 @@ def _fill_fields(day: datetime.date, writer: _Writer, random: Random) -> dict[st
     short_year = f"{y % 100:02}" if 1969 <= y <= 2068 else ""  # the years that POSIX reads two digits as
     numbers = {"d": f"{d}", "dd": f"{d:02}", "M": f"{m}", "MM": f"{m:02}", "y": f"{y:04}", "yy": short_year}
     ordinals = {"th": _write_ordinal(d, writer.language), "nth": locales.SPELLED[d - 1], "R": locales.ROMAN[m - 1]}
-    times = {"time": _write_clock(random, exact=True), "zone": random.choice(locales.ZONES)}
-    return names | numbers | ordinals | times
+    times = {"time": write_clock(random, exact=True), "zone": random.choice(locales.ZONES)}
+    chinese = {"hy": "".join(locales.CHINESE[int(digit)] for digit in f"{y}")}
+    chinese |= {"hM": _write_chinese(m), "hd": _write_chinese(d)}
+    return names | numbers | ordinals | times | chinese
 
 
 def _write_ordinal(day: int, language: str) -> str:
@@ -208,17 +214,26 @@ def _write_ordinal(day: int, language: str) -> str:
     return locales.FIRSTS.get(language, "") if day == 1 else ""
 
 
+def _write_chinese(number: int) -> str:
+    """A number below a hundred, as it is spoken: 二十三."""
+    tens, ones = divmod(number, 10)
+    return (locales.CHINESE[tens] if tens > 1 else "") + "十" * (tens > 0) + (locales.CHINESE[ones] if ones else "")
+
+
 def _vary_template(template: str, writer: _Writer, random: Random) -> str:
-    """Change the width of a template's month, day or year, or put a weekday before it."""
+    """Change the width of a template's month, day or year, or put a weekday before or behind it."""
     template = template.replace("MMMM", random.choices(("MMMM", "MMM", "LLLL"), (74, 20, 6))[0])
     if _has_word(template) and random.random() < 0.06:
         template = template.replace("{d}", "{dd}")
-    # two digits are written only where people expect the year: at the end of a date with a month word
-    ends = _has_word(template) and template.endswith("{y}") and writer.kinds[2] is locales.COMPACT
-    if ends and random.random() < 0.1:
-        template = template[:-3] + random.choice(("{yy}", "'{yy}", "’{yy}") if template[-4] == " " else ("{yy}",))
+    # two digits are written only where people expect the year: at the end of a date
+    ends = template.endswith("{y}") and writer.kinds[2] is locales.COMPACT
+    apart = _has_word(template) and template[-4:-3] == " "
+    if ends and random.random() < (0.1 if apart else 0.25):
+        template = template[:-3] + random.choice(("{yy}", "'{yy}", "’{yy}") if apart else ("{yy}",))
     if "E" not in template and writer.kinds[0][0].startswith("{EEEE}") and random.random() < 0.08:
         template = random.choice(("{EEEE}, ", "{EEEE} ", "{E}, ", "{E} ")) + template
+    elif "E" not in template and random.random() < 0.03:
+        template += random.choice((" ({EEEE})", " ({E})", ", {EEEE}", " {EEEE}"))
     return template
 
 
@@ -230,8 +245,9 @@ def _fits(template: str, day: datetime.date, fields: dict[str, str]) -> bool:
     """Tell whether a template can write this day, and so that there is one way to read it."""
     if not all(fields[field] for field in re.findall(r"{(\w+)}", template)):
         return False
-    year_first = template.find("{y}") < template.find("{d")
-    return year_first or _has_word(template) or day.day > 12 or day.day == day.month
+    # two numbers before a year may be read either way, but between dots or blanks hardly anybody writes the month first
+    swappable = re.search(r"{[dM]+}\W*{[dM]+}\W*{yy?}", template) and not re.search(r"{d+}[. ]+{M", template)
+    return not swappable or _has_word(template) or day.day > 12 or day.day == day.month
 
 
 def _mistype(text: str, random: Random) -> str:
@@ -242,31 +258,6 @@ def _mistype(text: str, random: Random) -> str:
     place = random.randrange(words[0].start() + 1, words[0].end() - 2)
     pair = text[place : place + 2]
     return text[:place] + random.choice((pair[1], pair[0] + pair, pair[::-1])) + text[place + 2 :]
-
-
-def _add_time(text: str, writer: _Writer, random: Random) -> str:
-    """Put a time of day, which says nothing of the date, before or behind some dates, most often those of programs."""
-    machine = _MACHINE.fullmatch(text) is not None
-    if random.random() > (0.3 if machine else _TIMED):
-        return text
-    if machine and random.random() < 0.5:
-        return f"{text}T{_write_clock(random, exact=True)}{random.choice(('', 'Z', '.000Z', '+02:00'))}"
-    clock = _write_clock(random, writer.language, exact=random.random() < 0.5)
-    if random.random() < 0.2:
-        return f"{clock}{random.choice((' ', ', '))}{text}"
-    return f"{text}{random.choice((' ', ', ', locales.AT.get(writer.language, ' ')))}{clock}"
-
-
-def _write_clock(random: Random, language: str = "", *, exact: bool) -> str:
-    """A time to the second, or to the minute as people write it."""
-    hour, minute, second = random.randrange(24), random.randrange(60), random.randrange(60)
-    if exact:
-        return f"{hour:02}:{minute:02}:{second:02}"
-    if language == "en" and random.random() < 0.5:
-        half = random.choice((" am", "am", " AM", " a.m."))
-        return f"{hour % 12 or 12}:{minute:02}{half.translate(_PM) if hour > 11 else half}"
-    colon = "h" if language == "fr" and random.random() < 0.5 else ":"
-    return f"{hour:02}{colon}{minute:02}" if random.random() < 0.5 else f"{hour}{colon}{minute:02}"
 
 
 def _roughen(text: str, writer: _Writer, random: Random) -> str:

@@ -12,7 +12,8 @@ LOCALES = tuple(re.findall(r"(\w+):", _SHARES))
 WEIGHTS = [int(share) for share in re.findall(r":(\d+)", _SHARES)]
 
 # A template names its fields as CLDR does; {th} is the day as an ordinal, {nth} spelled out, {LLL} a month short and
-# undotted, {R} a month as a Roman number, {time} any time of day, {zone} that of a clock.
+# undotted, {R} a month as a Roman number, {time} any time of day, {zone} that of a clock; {hy}, {hM} and {hd} are in
+# Chinese numerals.
 _INFORMAL = """
 en: {th} of {MMMM} {y} | the {th} of {MMMM}, {y} | the {th} of {MMMM} {y} | {th} {MMMM} {y} | {MMMM} {th} {y} |
 {MMMM} {th}, {y} | {MMMM} the {th} {y} | {MMMM} the {th}, {y} | {EEEE} the {th} of {MMMM} {y} | {d} of {MMMM} {y} |
@@ -25,7 +26,8 @@ de: am {d}. {MMMM} {y} | den {d}. {MMMM} {y} | der {d}. {MMMM} {y} | {EEEE}, den
 fr: le {d} {MMMM} {y} | le {EEEE} {d} {MMMM} {y} | {th} {MMMM} {y} | le {th} {MMMM} {y} | {d} {LLL} {y};
 es: el {d} de {MMMM} de {y} | {d} de {MMMM} del {y} | {d} de {MMMM}, {y} | {th} de {MMMM} de {y} | {d} {MMMM} {y} |
 {EEEE} {d} de {MMMM} de {y} | {d} de {MMM} de {y} | el {EEEE} {d} de {MMMM} de {y};
-it: il {d} {MMMM} {y} | {th} {MMMM} {y} | il {th} {MMMM} {y} | {d} {MMMM} del {y} | {EEEE}, {d} {MMMM} {y};
+it: il {d} {MMMM} {y} | {th} {MMMM} {y} | il {th} {MMMM} {y} | {d} {MMMM} del {y} | {EEEE}, {d} {MMMM} {y} |
+{d}.{R}.{y};
 pt: {d} {MMMM} {y} | em {d} de {MMMM} de {y} | dia {d} de {MMMM} de {y} | {th} de {MMMM} de {y} | {d} {LLL} {y};
 sv: den {d} {MMMM} {y} | {EEEE} den {d} {MMMM} {y}; da: den {d}. {MMMM} {y}; nb: den {d}. {MMMM} {y} |
 {EEEE} den {d}. {MMMM} {y}; pl: {d} {MMMM} {y} r. | {d} {MMMM} {y} roku |
@@ -35,8 +37,10 @@ hu: {y} {MMMM} {d} | {y}. {MMM} {d} | {y}.{MM}.{dd}. | {y}. {R}. {d}.; bg: {d} {
 el: στις {d} {MMMM} {y} | {EEEE}, {d} {MMMM} {y}; ru: {d} {MMMM} {y} | {d} {MMMM} {y} года | {d} {LLL} {y} |
 {EEEE} {d} {MMMM} {y}; uk: {d} {MMMM} {y} | {d} {MMMM} {y} року | {EEEE} {d} {MMMM} {y}; ca: el {d} {MMMM} de {y} |
 {d} {MMMM} de {y}; id: {E} {d} {MMM} {y} | tanggal {d} {MMMM} {y}; vi: ngày {d} {MMMM} năm {y} | {d} {MMMM} năm {y} |
-{EEEE}, ngày {d} {MMMM} năm {y}; ja: {y}年{MM}月{dd}日 | {y}年 {M}月 {d}日 | {y}年{M}月{d}日（{E}）;
-zh_Hans: {y}年{MM}月{dd}日 | {y}年{M}月{d}号 | {y} 年 {M} 月 {d} 日; zh_Hant: {y}年{MM}月{dd}日 | {y}年{M}月{d}號;
+{EEEE}, ngày {d} {MMMM} năm {y}; ja: {y}年{MM}月{dd}日 | {y}年 {M}月 {d}日 | {y}年{M}月{d}日（{E}） |
+{hy}年{hM}月{hd}日;
+zh_Hans: {y}年{MM}月{dd}日 | {y}年{M}月{d}号 | {y} 年 {M} 月 {d} 日 | {hy}年{hM}月{hd}日 |
+{y}年{hM}月{hd}日; zh_Hant: {y}年{MM}月{dd}日 | {y}年{M}月{d}號 | {hy}年{hM}月{hd}日 | {y}年{hM}月{hd}日;
 ko: {y}년 {M}월 {d}일 | {y}년{M}월{d}일 | {y}년 {MM}월 {dd}일; ar: {EEEE} {d} {MMMM} {y} | يوم {EEEE} {d} {MMMM} {y}
 """
 TEMPLATES = {
@@ -44,6 +48,7 @@ TEMPLATES = {
     for row in _INFORMAL.split(";")
 }
 COMPACT = ("{d}-{LLL}-{y}", "{dd}-{LLL}-{y}", "{dd}/{LLL}/{y}", "{d}{LLL}{y}", "{dd}{LLL}{y}", "{y}-{LLL}-{dd}")
+STAMPS = ("{y}:{MM}:{dd} {time}", "{y}_{MM}_{dd}")  # of cameras and files
 NEVER_COMPACT = ("fi", "hu", "vi", "ja", "zh", "ko", "hi", "ar", "fa", "he")
 
 # Babel lends one locale's inherited stand-alone names to the next, so only locales that own theirs are asked.
@@ -55,6 +60,7 @@ MORE_SHORT |= {("es", 9): "sep", ("it", 9): "sett", ("ru", 2): "фев", ("ru", 
 DIGITS = {"ar": ("٠١٢٣٤٥٦٧٨٩", 0.5), "fa": ("۰۱۲۳۴۵۶۷۸۹", 0.7), "hi": ("०१२३४५६७८९", 0.3)}
 DIGITS |= dict.fromkeys(("ja", "zh_Hans", "zh_Hant"), ("０１２３４５６７８９", 0.1))
 ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+CHINESE = "〇一二三四五六七八九"
 ROMAN = re.findall(r"\w+", "I II III IV V VI VII VIII IX X XI XII")
 SPELLED = re.findall(
     r"\w+",
@@ -65,4 +71,4 @@ SPELLED += [*(f"twenty-{word}" for word in SPELLED[:9]), "thirtieth", "thirty-fi
 FIRSTS = {"fr": "1er", "es": "1º", "it": "1º", "pt": "1º"}
 # between a date and a time of day
 AT = {"en": " at ", "de": " um ", "fr": " à ", "es": " a las ", "it": " alle ", "nl": " om "}
-ZONES = ("+0000", "+0200", "-0500", "GMT", "UTC")
+ZONES = ("+0000", "+0200", "-0500", "+0530", "GMT", "UTC", "EST", "PST", "CET", "CEST", "GMT+0100 (CET)")
