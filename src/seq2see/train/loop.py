@@ -12,6 +12,7 @@ from torch import Tensor
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, Seq2SeeError
+from seq2see.core.number import say_count
 from seq2see.core.registry import part
 from seq2see.data.batch import plan_batches
 from seq2see.data.sources import vary
@@ -260,5 +261,5 @@ class Fit:
         value = self._judge(self.evaluate(lambda do, things: [do(self.task, model, thing) for thing in things]))
         assert self.standing.best is not None
         if value <= self.standing.best:
-            return mean, f"; the average of the last {len(last)} looks is kept"
+            return mean, f"; the average of the last {say_count(len(last), 'look')} is kept"
         return best, f"; the best look is kept, for the average of the last {len(last)} is no better"
