@@ -1,5 +1,6 @@
 """Teachers: a pupil learns the mean of what other runs say, and only those that read and write as it does."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,17 @@ def test_teachers_that_know_other_tokens_are_refused(data: Path, teachers: list[
     with pytest.raises(ConfigError, match=r"must know the same tokens as its pupil; .*teacher4 has others"):
         start(configure(other, teacher={"runs": teachers}), tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_teacher_brings_in_no_code_that_nobody_trusts(data: Path, teachers: list[str], tmp_path: Path) -> None:
+    odd = Path(shutil.copytree(teachers[0], tmp_path / "odd"))
+    (odd / "code").mkdir()
+    (odd / "code" / "strange_teacher.py").write_text("raise SystemExit('it ran')\n")
+    config = odd / "config.yaml"
+    config.write_text(config.read_text().replace("score: additive", "score: strange_teacher:Score"))
+    assert "strange_teacher:Score" in config.read_text()
+    with pytest.raises(ConfigError, match=r"only code that its pupil names, too; .*odd runs strange_teacher:Score"):
+        start(configure(data, teacher={"runs": [str(odd)]}), tmp_path / "run")
 
 
 def test_a_teacher_that_is_not_there_is_named(data: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from seq2see.config.schema import Teacher
 from seq2see.core.errors import ConfigError
+from seq2see.core.foreign import foreign_kinds, is_admitted
 from seq2see.train.folder import SIDES, RunFolder
 
 
@@ -17,7 +18,14 @@ def hire(teacher: Teacher | None, task: Any, model: Any) -> Any:
 
 
 def _hire(folder: RunFolder, task: Any, model: Any) -> Any:
-    _, theirs, teacher = folder.open()
+    own = [kind for kind in foreign_kinds(folder.read_config().model_dump()) if not is_admitted(kind)]
+    if own:
+        raise ConfigError(
+            f"a teacher may run only code that its pupil names, too; {folder.path} runs {', '.join(own)}; read it, and "
+            "name it in this configuration, or take another teacher.",
+            path=("train", "teacher", "runs"),
+        )
+    _, theirs, teacher = folder.open(trust=True)
     differing = [side for side in SIDES if getattr(theirs, side).to_json() != getattr(task, side).to_json()]
     if differing:
         raise ConfigError(
