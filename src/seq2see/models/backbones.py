@@ -24,8 +24,7 @@ from seq2see.core.files import cache_folder, write_atomic
 from seq2see.core.registry import suggest
 
 FOREIGN = "transformers:"  # before the name of a model on the Hugging Face hub, or a folder
-GREY = (127.0,) * 3  # what EfficientNet-Lite takes off its pixels (0 to 255), and what it divides by
-SPAN = (128.0,) * 3
+GREY, SPAN = (127.0,) * 3, (128.0,) * 3  # what EfficientNet-Lite takes off its pixels (0 to 255), and divides them by
 IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 Map = Float[Tensor, "b _ _ _"]
@@ -192,20 +191,17 @@ class Several(Backbone):
         super().__init__()
         if not nets or not all(net.pretrained for net in nets):
             raise ConfigError(f"several backbones must all be trained by others; {', '.join(SMALL)} stand alone.")
-        self.nets = nn.ModuleList(nets)
+        self.nets: Any = nn.ModuleList(nets)
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[Map]:
         return [each for net in self.nets for each in net(pixels)]
 
     @property
     def still(self) -> "Several":
-        return Several([net.still for net in self._each()])
+        return Several([net.still for net in self.nets])
 
     def fingerprint(self) -> str:
-        return " ".join(net.fingerprint() for net in self._each())
-
-    def _each(self) -> Iterator[Backbone]:
-        return (net for net in self.nets if isinstance(net, Backbone))
+        return " ".join(net.fingerprint() for net in self.nets)
 
 
 class Transformers(Backbone):

@@ -24,9 +24,9 @@ from seq2see.data.store import Store
 from seq2see.train.ema import averaged
 from seq2see.train.folder import RunFolder
 from seq2see.train.group import Group, LostError, add_up, average_buffers, moving_buffers
-from seq2see.train.hiring import hire
 from seq2see.train.learner import Learner, Sums
 from seq2see.train.pretrained import freeze
+from seq2see.train.teachers import add_teachers
 from seq2see.train.team import Team, cut
 
 CHECKED = 100  # updates between two comparisons of all workers' weights
@@ -221,7 +221,7 @@ def _open(folder: RunFolder, learned: Mapping[str, Any]) -> Learner:
     task = replace(folder.read_task(), **learned)
     model = task.build(config)
     freeze(model, config.init)
-    task = hire(config.train.teacher, task, model)
+    task = add_teachers(config.train.teacher, task, model)
     return Learner(config, task, model)
 
 

@@ -33,10 +33,10 @@ from seq2see.tasks.task import Task, learn_task
 from seq2see.train.checkpoint import read_checkpoint
 from seq2see.train.distributed import Share
 from seq2see.train.folder import RunFolder, describe_changes
-from seq2see.train.hiring import hire
 from seq2see.train.look import measure
 from seq2see.train.loop import Fit
 from seq2see.train.pretrained import choose_tokenizers, freeze, read_pretrained, take_over
+from seq2see.train.teachers import add_teachers
 from seq2see.train.vectors import lay_vectors
 
 
@@ -128,7 +128,7 @@ def prepare_job(
     model = task.build(config)
     taken = take_over(model, parts)
     freeze(model, config.init)
-    task = hire(config.train.teacher, task, model)
+    task = add_teachers(config.train.teacher, task, model)
     _try(task, model, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     for name, store in stores.items():

@@ -10,14 +10,14 @@ from seq2see.core.foreign import foreign_kinds, is_admitted
 from seq2see.train.folder import SIDES, RunFolder
 
 
-def hire(teacher: Teacher | None, task: Any, model: Any) -> Any:
+def add_teachers(teacher: Teacher | None, task: Any, model: Any) -> Any:
     """The task with its teachers, if there are to be any; they know the same tokens and see the same in pictures."""
     if teacher is None:
         return task
-    return replace(task, teachers=tuple(_hire(RunFolder(Path(run)), task, model) for run in teacher.runs))
+    return replace(task, teachers=tuple(_open(RunFolder(Path(run)), task, model) for run in teacher.runs))
 
 
-def _hire(folder: RunFolder, task: Any, model: Any) -> Any:
+def _open(folder: RunFolder, task: Any, model: Any) -> Any:
     own = [kind for kind in foreign_kinds(folder.read_config().model_dump()) if not is_admitted(kind)]
     if own:
         raise ConfigError(
