@@ -73,6 +73,15 @@ def test_penalties_reach_the_beam(runs: Path) -> None:
     assert total < score("--length-penalty", 0.6, "--length-form", "gnmt") < score("--length-penalty", 1) < 0
     assert score("--length-penalty", 0, "--coverage-penalty", 0.5) < total
     assert score("--consensus", 2) == pytest.approx(1)  # the only output agrees with itself
+    beam = ("--beam", 3, "--max-length", 9, "--consensus", 2)
+    heard = [score(*beam, "--witnesses", count, "--precision", share) for count, share in ((0, 0.5), (9, 0.5), (9, 1))]
+    assert len(set(heard)) == 3
+
+
+def test_a_vote_that_is_not_held_is_named(runs: Path) -> None:
+    for option, value in (("--witnesses", 9), ("--precision", 0.7)):
+        result = seq2see("predict", runs / "one", option, value, stdin="abc\n")
+        assert f"{option[2:]} must go with a vote; got none; give a consensus above 0 as well." in refused(result)
 
 
 def test_runs_predict_and_are_scored_together(runs: Path) -> None:

@@ -199,6 +199,8 @@ def test_words_are_weighed(folders: list[Path]) -> None:
 WRONG: list[tuple[int, str, dict[str, Any]]] = [
     (422, "did you mean 'beam'", {"text": "a", "baem": 3}),
     (422, "beam must be at most 16", {"text": "a", "beam": 10**6}),
+    (422, "witnesses must be at most 64", {"text": "a", "beam": 2, "consensus": 1, "witnesses": 65}),
+    (409, "witnesses must go with a vote", {"text": "a", "beam": 2, "witnesses": 6}),
     (409, "n_best must be at most", {"text": "a", "beam": 2, "n_best": 3}),
     (422, "max_length must be at most", {"text": "a", "max_length": 10**9}),
     (422, "must be a valid string", {"text": 3}),

@@ -177,13 +177,15 @@ def test_a_search_is_asked_for_as_filled_in(browser: Browser, address: str, fold
     browser.run("window.fetch = (...call) => (asked.push(JSON.parse(call[1]?.body ?? '{}')), send(...call))")
     browser.run("document.querySelector('details.search').open = true")
     browser.choose(".search select", "beam")
-    for name, value in {"beam": 4, "consensus": 1.5}.items():
+    asking = {"beam": 4, "consensus": 1.5, "witnesses": 6, "precision": 0.7}
+    for name, value in asking.items():
         browser.click(f".search input[name={name}]")
         browser.type(str(value))
     write(browser, "abcabc")
     asked = next(body for body in browser.run("asked") if body.get("text") == "abcabc")
-    assert (asked["beam"], asked["consensus"]) == (4, 1.5)
-    answer = load(folders[0]).predict("abcabc", search=Beam(width=4, consensus=1.5))
+    assert {name: asked[name] for name in asking} == asking
+    voting = Beam(width=4, consensus=1.5, witnesses=6, precision=0.7)
+    answer = load(folders[0]).predict("abcabc", search=voting)
     assert browser.run("document.querySelectorAll('.output .raw')[1].textContent").startswith(answer.text)
 
 

@@ -30,11 +30,20 @@ def choose_search(
             raise SearchError(f"{names} must go with a beam; got the search {configured.kind}; give a beam as well.")
         wide = {"width": max(configured.options.get("width", 5), n_best)} if configured.kind == "beam" else {}
         several = {"n_best": n_best} if n_best != 1 else {}
-        return _build({**configured.options, "kind": configured.kind, **wide, **several, **wishes})
+        return _check_vote(_build({**configured.options, "kind": configured.kind, **wide, **several, **wishes}), wishes)
     kept = configured.options if configured.kind == "beam" else {}
-    return _build({**kept, "kind": "beam", "width": n_best if beam is None else beam, "n_best": n_best, **wishes})
+    width = n_best if beam is None else beam
+    return _check_vote(_build({**kept, "kind": "beam", "width": width, "n_best": n_best, **wishes}), wishes)
 
 
 def _build(spec: Mapping[str, Any]) -> Search:
     search: Search = part("search", spec)()
+    return search
+
+
+def _check_vote(search: Search, wishes: Mapping[str, Any]) -> Search:
+    """Refuse what is wished for a vote that is not held."""
+    idle = [name for name in ("witnesses", "precision") if wishes.get(name)]
+    if idle and not getattr(search, "consensus", 0.0):
+        raise SearchError(f"{' and '.join(idle)} must go with a vote; got none; give a consensus above 0 as well.")
     return search
