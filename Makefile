@@ -21,6 +21,10 @@ check: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
 
+.PHONY: measure
+measure:  ## how the source is laid out, in numbers beside their goals
+	$(PYTHON) bench/source_measures.py
+
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
 

@@ -28,14 +28,14 @@ import torch
 
 import seq2see
 from seq2see.data.batch import measure_padding, plan_batches
-from seq2see.data.documents import DocumentCutter
+from seq2see.data.formats.read import read_pairs
+from seq2see.data.modalities.document import DocumentModality
+from seq2see.data.modalities.modality import Sources
 from seq2see.data.pairs import Origin, Pairs
-from seq2see.data.readers import read_pairs
-from seq2see.data.sources import Sources
-from seq2see.inspect.document import DocumentTrace
+from seq2see.explain.document_trace import DocumentTrace
 from seq2see.metrics.labels import score_labels
-from seq2see.models.encoders.hierarchy import cut_groups
-from seq2see.run import Run
+from seq2see.models.encoders.han_encoder import cut_groups
+from seq2see.runs.run import Run
 
 HAN = ["preset=han2016"]
 ROWS = {  # named as in Yang et al. 2016, table 2, where they are there
@@ -59,7 +59,9 @@ def main() -> None:
     parser.add_argument("--held-out", type=int, required=True, help="documents at the end of the file to test on")
     parser.add_argument("--out", type=Path, required=True, help="folder of the runs")
     parser.add_argument("--only", action="append", help="a row of the table; may be given several times")
-    parser.add_argument("--looks", type=int, default=40, help="test documents whose attention is compared")
+    parser.add_argument(
+        "--attention-documents", type=int, default=40, help="test documents whose attention is compared"
+    )
     parser.add_argument("settings", nargs="*", help="key=value for every training")
     arguments = parser.parse_intermixed_args()
     train, test = split(arguments.data, arguments.held_out, arguments.out)
@@ -71,7 +73,7 @@ def main() -> None:
     for name, command in commands.items():
         print(f"{name}: {shlex.join(command)}", file=sys.stderr)
         subprocess.run([sys.executable, "-m", *command], check=True)
-        table.append((name, measure(Path(command[-1]), test, looks=arguments.looks)))
+        table.append((name, measure(Path(command[-1]), test, count=arguments.attention_documents)))
     print(f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}\n")
     print(f"| run | {' | '.join(COLUMNS)} |\n|{'---|' * (len(COLUMNS) + 1)}")
     print("\n".join(f"| {name} | {' | '.join(cells)} |" for name, cells in table))
@@ -97,7 +99,7 @@ def make_command(
     return ["seq2see", "train", str(train), *settings, "--test", str(test), "--out", str(folder)]
 
 
-def measure(folder: Path, test: Path, *, looks: int) -> list[str]:
+def measure(folder: Path, test: Path, *, count: int) -> list[str]:
     """The numbers of one run."""
     run, pairs = seq2see.load(folder), read_pairs(Origin(test))[0]
     metrics = {metric.name: metric.value for metric in run.task.score(run.predict(list(pairs.source)), pairs)}
@@ -110,7 +112,7 @@ def measure(folder: Path, test: Path, *, looks: int) -> list[str]:
     parameters = sum(parameter.numel() for parameter in run.model.parameters())
     speed = f"{documents * words / seconds:,.0f}"
     scores = [f"{metrics[name]:.2f}" for name in ("accuracy", "macro_f1", "ece")]
-    return [*scores, f"{parameters:,}", f"{seconds / 60:.0f}", speed, padding, compare_looks(run, pairs, looks)]
+    return [*scores, f"{parameters:,}", f"{seconds / 60:.0f}", speed, padding, compare_attention(run, pairs, count)]
 
 
 def measure_waste(run: Run, sources: Sources) -> float:
@@ -118,7 +120,7 @@ def measure_waste(run: Run, sources: Sources) -> float:
     lengths = sources.lengths
     budget = run.config.train.batch_tokens
     plan = plan_batches(lengths, np.ones_like(lengths), budget=budget, seed=1, epoch=0)
-    if not isinstance(run.task.source, DocumentCutter):
+    if not isinstance(run.task.source, DocumentModality):
         return measure_padding(plan, lengths)
     words = pooled = 0
     for rows in plan:
@@ -130,7 +132,7 @@ def measure_waste(run: Run, sources: Sources) -> float:
     return 1 - 2 * words / (words + pooled)
 
 
-def compare_looks(run: Run, pairs: Pairs, count: int) -> str:
+def compare_attention(run: Run, pairs: Pairs, count: int) -> str:
     """The mean rank agreement of attention and leaving out, over sentences and over words."""
     found: dict[str, list[float]] = {"sentence_agreement": [], "word_agreement": []}
     for prediction in run.predict(list(pairs.source[:count])):

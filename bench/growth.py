@@ -1,6 +1,6 @@
 """How memory and time grow: python bench/growth.py [--only attention decoding local]
 
-attention  the encoder of a Transformer on ever longer sources: linear memory while nobody looks, quadratic under a
+attention  the encoder of a Transformer on ever longer sources: linear memory without a trace, quadratic under a
            trace
 decoding   a batch of short and long outputs: the rows that are computed are the tokens that are written, not
            sources times the longest output
@@ -42,7 +42,7 @@ def encode(length: int) -> Callable[[], Any]:
 
 
 def encode_traced(length: int) -> Callable[[], Any]:
-    """The same while somebody looks at its attention."""
+    """The same under a trace of its attention."""
     call, model = encode(length), torch.nn.Identity()
 
     def look() -> Any:
@@ -59,7 +59,7 @@ def attend_to_all(length: int) -> Callable[[], Any]:
 
 def attend_to_window(length: int) -> Callable[[], Any]:
     """One step of 16 targets that look at the 21 keys around their own place."""
-    window = Part("window", "monotonic", {"radius": 10})
+    window = Part("window", "local-m", {"radius": 10})
     return _attend(length, {"window": window(query_size=64)}, torch.full((16, 1), length // 2))
 
 
@@ -110,7 +110,7 @@ def print_growth(cases: dict[str, Callable[[int], Callable[[], Any]]]) -> None:
 
 def show_attention() -> None:
     """Self-attention of a Transformer."""
-    print_growth({"nobody looks": encode, "under a trace": encode_traced})
+    print_growth({"without a trace": encode, "under a trace": encode_traced})
 
 
 def show_local() -> None:

@@ -17,15 +17,18 @@ import torch
 
 import seq2see
 from seq2see.cli.quickstart import EXERCISE_SIZES, PATIENT, read_span, write_splits
-from seq2see.data.exercises import EXERCISES, make_exercises
+from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Origin
-from seq2see.data.readers import read_pairs
-from seq2see.review import count_parameters, count_wrong_words
+from seq2see.data.synthetic.exercises import EXERCISES, make_exercises
+from seq2see.runs.evaluation import count_parameters, measure_word_error_rate
 
 LSTM = "{kind: rnn, cell: lstm, embedding_size: 16, size: 64, layers: 1"
 MODELS = {
     "ntm": [],
-    "lstm": [f"model.encoder={LSTM}, directions: forward}}", f"model.decoder={LSTM}, reader: nothing, start: carry}}"],
+    "lstm": [
+        f"model.encoder={LSTM}, directions: forward}}",
+        f"model.decoder={LSTM}, reader: none, initial_state: copy}}",
+    ],
 }
 
 
@@ -73,9 +76,9 @@ def train(command: list[str]) -> None:
 def score(folder: Path, files: dict[str, Path]) -> list[str]:
     """The cells of one run."""
     run = seq2see.load(folder)
-    looks = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    wrong = [count_wrong_words(run, read_pairs(Origin(files[name]))[0]).value for name in ("test", "longer")]
-    minutes = sum(look["seconds"] for look in looks) / 60
+    validations = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    wrong = [measure_word_error_rate(run, read_pairs(Origin(files[name]))[0]).value for name in ("test", "longer")]
+    minutes = sum(each["seconds"] for each in validations) / 60
     return [f"{count_parameters(run):,}", f"{minutes:.1f}", *(f"{value:.2f}" for value in wrong)]
 
 

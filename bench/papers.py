@@ -42,7 +42,7 @@ SCORES = {
     },
     **{
         f"local-{kind[0]} general": ["preset=bahdanau2015", f"{READER}.score=general", f"{READER}.window={kind}"]
-        for kind in ("monotonic", "predictive")
+        for kind in ("local-m", "local-p")
     },
 }
 # early in training; two directions of 64 are as wide as the decoder, which the dot score needs
@@ -101,8 +101,10 @@ def compare(arguments: argparse.Namespace, commands: dict[str, list[str]]) -> No
 
 def list_cells(each: dict[str, Any], folder: Path) -> list[str]:
     """The numbers of one run."""
-    looks = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    speed = sum(look["tokens_per_second"] * look["seconds"] for look in looks) / sum(look["seconds"] for look in looks)
+    validations = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    speed = sum(each["tokens_per_second"] * each["seconds"] for each in validations) / sum(
+        each["seconds"] for each in validations
+    )
     attention = each["attention"]
     return [
         f"{each['metrics']['bleu']['value']:.2f}",

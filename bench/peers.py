@@ -72,7 +72,7 @@ PEERS = {
         "seq2see",
         models=BOTH,
         command=("-m", "seq2see", "--help"),
-        imports="from seq2see.run import load",
+        imports="from seq2see.runs.run import load",
         options={"workers": False},
     ),
     "seq2see-workers": Peer("seq2see", parts=("decoding",), options={"workers": True}),

@@ -1,7 +1,7 @@
 """Training speed of presets on your data: python bench/training.py --preset bahdanau2015 --preset luong2015 pairs.tsv
 
 Prints target tokens/s (without padding), padding on each side, the share of time the batches take to make, and peak
-memory, each preset in a process of its own. Features of pictures are computed before, if they are not in the cache.
+memory, each preset in a process of its own. Features of images are computed before, if they are not in the cache.
 """
 
 import argparse
@@ -15,14 +15,15 @@ from typing import Any
 import torch
 
 import seq2see
-from seq2see.config.decide import decide
 from seq2see.config.load import load_config
 from seq2see.data.batch import collate, measure_padding, plan_batches
+from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Origin
-from seq2see.data.readers import read_pairs
-from seq2see.data.sources import make_ready
-from seq2see.data.store import cache_folder, prepare
+from seq2see.data.storage.dataset import cache_folder, prepare
+from seq2see.objectives.hard_attention import HardAttention
+from seq2see.objectives.likelihood import Likelihood
 from seq2see.tasks.transduction import Transduction
+from seq2see.training.plan import decide
 
 
 def measure(preset: str, files: list[Path], settings: list[str], updates: int) -> list[str]:
@@ -34,7 +35,8 @@ def measure(preset: str, files: list[Path], settings: list[str], updates: int) -
     model: Any = task.build(config).train()
     limit, cache = config.data.max_tokens, cache_folder()
     store = prepare(pairs, task.source, task.target, max_tokens=limit, cache=cache, encoder=model.encoder)
-    make_ready(store.source, training=False)
+    store.source.fill(training=False)
+    objective = Likelihood(terms=[HardAttention()])
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=1, epoch=0)
@@ -45,7 +47,7 @@ def measure(preset: str, files: list[Path], settings: list[str], updates: int) -
         start = time.perf_counter()
         batch = collate(store, rows)
         loading += time.perf_counter() - start
-        loss = task.loss(model, batch)
+        loss = objective(model, batch, 1)
         (loss.total / loss.tokens).backward()
         optimizer.step()
         optimizer.zero_grad()

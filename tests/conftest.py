@@ -9,6 +9,7 @@ from jaxtyping import install_import_hook
 import shapes
 
 install_import_hook("seq2see", "shapes.check")
+pytest_plugins = ["traces"]  # after the hook, so that what it imports is checked too
 os.environ["SEQ2SEE_CACHE"] = tempfile.mkdtemp(prefix="seq2see-cache-")
 os.environ["OMP_NUM_THREADS"] = "1"  # tiny tensors: two threads would only wait for each other
 

@@ -17,7 +17,7 @@ from command import seq2see
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
-QUICK = "train.updates=4 train.evaluate_every=4 train.batch_tokens=256 data.held_out=0.001 search.max_length=6"
+QUICK = "train.updates=4 train.validate_every=4 train.batch_tokens=256 data.held_out=0.001 search.max_length=6"
 
 
 def blocks(page: Path) -> list[tuple[str, str, str]]:

@@ -45,13 +45,15 @@ def test_shapes_are_made_beside_the_run_and_the_doctor_reads_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(quickstart, "SCENES", {"train": 4, "valid": 2, "test": 2})
-    quickstart.make_files(quickstart.Task.shapes, None, tmp_path / quickstart.place_data(quickstart.Task.shapes))
+    quickstart.make_files(
+        quickstart.Demonstration.shapes, None, tmp_path / quickstart.place_data(quickstart.Demonstration.shapes)
+    )
     doctor(tmp_path / "shapes")
     said = capsys.readouterr().out
-    assert "train: 4 pictures with one caption each" in said
+    assert "train: 4 images with one caption each" in said
     assert f"in {tmp_path / 'shapes' / 'test.jsonl'}" in said
     with pytest.raises(ConfigError, match="shapes have no lengths"):
-        quickstart.quickstart(task=quickstart.Task.shapes, lengths="1..3", out=tmp_path / "run")
+        quickstart.quickstart(task=quickstart.Demonstration.shapes, lengths="1..3", out=tmp_path / "run")
 
 
 def test_a_mistyped_setting_is_found_before_data_is_made(tmp_path: Path) -> None:

@@ -15,25 +15,26 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 import seq2see
-from seq2see.cli.training import run_training
+from seq2see.cli.training_report import run_training
 from seq2see.config.load import Loaded, load_config
-from seq2see.config.origins import origins
 from seq2see.config.write import write_config
 from seq2see.core.errors import ConfigError
-from seq2see.core.process import own_process
-from seq2see.data.doctor import examine
+from seq2see.data.checks.data_doctor import examine
+from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Origin
-from seq2see.data.readers import read_pairs
-from seq2see.data.sequences import pad
+from seq2see.data.storage.packed import pad
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.runs.data_files import origins
+from seq2see.runs.folder import RunFolder
+from seq2see.runs.parallel_prediction import start_workers
+from seq2see.system.processes import own_process
 from seq2see.tasks.transduction import Transduction
-from seq2see.train.distributed import Crew
-from seq2see.train.folder import RunFolder
-from seq2see.train.job import holds_run, open_folder, prepare_job
-from seq2see.workers import hire
+from seq2see.training.data_parallel import ProcessGroupTrainer
+from seq2see.training.prepare import holds_run, open_folder, prepare_job
+from seq2see.training.request import request_config
 
 TINY = {"size": 128, "inner_size": 256, "layers": 4, "heads": 4, "norm": "pre"}
-ADDITIVE = {"reader": {"kind": "before", "score": "additive"}, "start": "summary"}
+ADDITIVE = {"reader": {"kind": "before", "score": "additive"}, "initial_state": "projected"}
 POSITIONS = 1024  # as many as the peers are given
 
 
@@ -71,11 +72,11 @@ def prepare(job: dict) -> None:
     task = run.task if run else Transduction.learn(next(iter(loaded.values())).config, pairs)
     if task.source.to_json() != task.target.to_json():
         raise SystemExit("the run must have a joint tokenizer")
-    rows = zip(task.source.ids(pairs.source), task.target.ids(pairs.target), strict=True)
+    rows = zip(task.source.tokenizer.ids(pairs.source), task.target.ids(pairs.target), strict=True)
     rows = [row for row in rows if max(map(len, row)) <= 512]  # as seq2see leaves longer ones out
     test, _ = read_pairs(Origin(*map(Path, job["valid"])))
     texts = {"train.source": [row[0] for row in rows], "train.target": [row[1] for row in rows]}
-    texts["test.source"] = task.source.ids(test.source)
+    texts["test.source"] = task.source.tokenizer.ids(test.source)
     for name, lines in texts.items():
         (work / name).write_text("".join(" ".join(f"p{n}" for n in line[:-1]) + "\n" for line in lines))
     (work / "test.text").write_text(json.dumps(list(test.source)))
@@ -84,7 +85,7 @@ def prepare(job: dict) -> None:
         shutil.rmtree(seed.path, ignore_errors=True)
         seed.create(write_config(settings.config, heading="where every timed training starts", remarks={}))
         seed.write_task(task)
-    facts = {"vocabulary": len(task.source), "longest": max(len(row[1]) for row in rows), "pairs": len(rows)}
+    facts = {"vocabulary": len(task.source.tokenizer), "longest": max(len(row[1]) for row in rows), "pairs": len(rows)}
     if job["decode"]:
         run = run or train_weights(job, task)
         facts |= export(run.model, task, test.source, work)
@@ -94,7 +95,7 @@ def prepare(job: dict) -> None:
 def train_weights(job: dict, task: Transduction) -> seq2see.Run:
     """Train until outputs have the length of sentences; the same folder again is not trained again."""
     updates = job["prepare"]
-    train = {"updates": updates, "evaluate_every": updates, "learning_rate": 2e-3}
+    train = {"updates": updates, "validate_every": updates, "learning_rate": 2e-3}
     train["schedule"] = {"kind": "cosine", "warmup": max(updates // 10, 1)}
     loaded = configure(job, "transformer", dropout=0.1, train=train)
     folder = RunFolder(Path(job["work"]) / f"run-{updates}")
@@ -108,7 +109,7 @@ def train_weights(job: dict, task: Transduction) -> seq2see.Run:
         folder.write_task(task)
     fitted = prepare_job(loaded.config, folder, examine(origins(loaded.config)), near=[])
     open_folder(fitted, folder.config_file.read_text())
-    for _ in fitted.fit.run():
+    for _ in fitted.loop.run():
         pass
     return seq2see.load(folder.path)
 
@@ -125,23 +126,29 @@ def export(model: Seq2Seq, task: Transduction, texts: list[str], work: Path) -> 
         for number, layer in enumerate(half.layers):
             tensors |= export_layer(layer, f"{name}.layers.{number}")
     save_file({key: value.detach().clone() for key, value in tensors.items()}, work / "weights.safetensors")
-    source, mask = pad(task.source.ids(texts[:6]))
+    source, mask = pad(task.source.tokenizer.ids(texts[:6]))
     inputs = torch.cat([torch.full((len(source), 1), START), source.flip(0)], dim=1)
     inputs = inputs.masked_fill(inputs == END, PAD)
     with torch.inference_mode():
         logits = model.eval()(source, mask, inputs)
     save_file({"source": source, "inputs": inputs, "logits": logits}, work / "reference.safetensors")
     layer = encoder.layers[0]
-    sizes = {"layers": len(encoder.layers), "heads": layer.own.heads, "inner": layer.feed.widen.out_features}
-    norms = {"pre_norm": layer.around_own.before, "eps": layer.around_own.norm.eps}
-    return {"sizes": {**sizes, **norms, "size": encoder.memory_size, "vocabulary": len(task.source)}}
+    sizes = {
+        "layers": len(encoder.layers),
+        "heads": layer.self_attention.heads,
+        "inner": layer.feed_forward.expand.out_features,
+    }
+    norms = {"pre_norm": layer.self_norm.before, "eps": layer.self_norm.norm.eps}
+    return {"sizes": {**sizes, **norms, "size": encoder.memory_size, "vocabulary": len(task.source.tokenizer)}}
 
 
 def export_layer(layer: nn.Module, name: str) -> dict[str, Tensor]:
     """One layer of either half."""
     sublayers = {"own": "self_attn", "cross": "encoder_attn"}
-    tensors = name_linear(layer.feed.widen, f"{name}.fc1") | name_linear(layer.feed.narrow, f"{name}.fc2")
-    tensors |= name_linear(layer.around_feed.norm, f"{name}.final_layer_norm")
+    tensors = name_linear(layer.feed_forward.expand, f"{name}.fc1") | name_linear(
+        layer.feed_forward.contract, f"{name}.fc2"
+    )
+    tensors |= name_linear(layer.feed_forward_norm.norm, f"{name}.final_layer_norm")
     for ours, theirs in sublayers.items():
         if hasattr(layer, ours):
             heads, place = getattr(layer, ours), f"{name}.{theirs}"
@@ -160,24 +167,24 @@ def name_linear(module: nn.Module, name: str) -> dict[str, Tensor]:
 
 def train(job: dict) -> None:
     """`seq2see train`, a process of one thread for each core as it would choose by itself, until the meter ends it."""
-    meter, work = Meter(job), Crew.work
+    meter, work = Meter(job), ProcessGroupTrainer.work
 
     def counted(*given: object, **named: object) -> object:
         sums = work(*given, **named)
         meter.count(sums.tokens)
         return sums
 
-    Crew.work = counted
+    ProcessGroupTrainer.work = counted
     folder = Path(job["work"]) / "run"
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(job["seed"], folder)
-    run_training(load_config(file=folder / "config.yaml"), folder, near=folder)
+    run_training(request_config(folder / "config.yaml", folder=folder, held_out={}, settings=()))
 
 
 def decode(job: dict) -> None:
     """Time `predict`, in one process of several threads or in several of one thread each."""
     texts, workers = json.loads(Path(job["text"]).read_text()), job["threads"] if job["workers"] else 1
-    with hire(seq2see.load(job["run"]), workers) as run:
+    with start_workers(seq2see.load(job["run"]), workers) as run:
 
         def predict(sentences: list[list[int]], width: int, _: int) -> list[list[int]]:
             return [list(found.ids) for found in run.predict(texts[: len(sentences)], beam=width)]

@@ -22,9 +22,9 @@ from seq2see.core.errors import CheckpointError
 from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
 
-# one held-out pair is one picture
+# one held-out pair is one image
 SMALL = ["model.encoder.size=16", "model.decoder.size=16", "train.batch_tokens=256", "data.held_out=0.001"]
-QUICK = ["train.updates=8", "train.evaluate_every=4", "search.max_length=8", *SMALL]
+QUICK = ["train.updates=8", "train.validate_every=4", "search.max_length=8", *SMALL]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_a_full_disk_is_one_sentence() -> None:
 def test_training_leaves_a_whole_run_folder(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     assert names == {
-        "attention", "checkpoints", "config.yaml", "metrics.jsonl", "report.html", "source.tokenizer.json",
+        "attention", "checkpoints", "config.yaml", "metrics.jsonl", "report.html", "run.json", "source.tokenizer.json",
         "target.tokenizer.json", "tensorboard", "weights.safetensors",
     }  # fmt: skip
     assert "# characters, because" in (run / "config.yaml").read_text()
@@ -91,13 +91,13 @@ def test_predict_of_nothing_is_nothing(run: Path) -> None:
     assert (result.returncode, result.stdout) == (0, "")
 
 
-def test_a_picture_is_no_text(run: Path, tmp_path: Path) -> None:
+def test_an_image_is_no_text(run: Path, tmp_path: Path) -> None:
     Image.new("RGB", (2, 2)).save(tmp_path / "dot.png")
     for command in ("predict", "inspect"):
-        assert "dot.png: this is a picture, and the run reads texts" in refused(
+        assert "dot.png: this is an image, and the run reads texts" in refused(
             seq2see(command, run, tmp_path / "dot.png")
         )
-    assert "this run reads texts; got x.gif" in refused(seq2see("inspect", run, "abc", "-o", "x.gif"))
+    assert "this input is none; got x.gif" in refused(seq2see("inspect", run, "abc", "-o", "x.gif"))
     assert seq2see("inspect", run, "dot.png").returncode == 0  # no file, so it is a text
 
 
@@ -205,7 +205,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
 
 def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> None:
     (tmp_path / "codes.tsv").write_text("".join(f"{a}{b}\t{(a + b) * 20}\n" for a in "abcdef" for b in "abcdef"))
-    words = ["train.updates=4", "train.evaluate_every=4", *SMALL, "--out", tmp_path / "run"]
+    words = ["train.updates=4", "train.validate_every=4", *SMALL, "--out", tmp_path / "run"]
     assert seq2see("train", tmp_path / "codes.tsv", *words).returncode == 0
     result = seq2see("predict", tmp_path / "run", "--beam", 1, "--format", "jsonl", stdin="ab\n")
     row = json.loads(result.stdout)
@@ -214,7 +214,7 @@ def test_outputs_may_be_as_long_as_any_target_of_training(tmp_path: Path) -> Non
 
 def test_brackets_and_quotes_in_texts_are_only_texts(tmp_path: Path) -> None:
     (tmp_path / "odd.tsv").write_text("".join(f"[/x{n}] 'q' $HOME\t[b]{n}\n" for n in range(30)))
-    words = ["train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "a [b] run"]
+    words = ["train.updates=2", "train.validate_every=2", *SMALL, "--out", tmp_path / "a [b] run"]
     result = seq2see("train", tmp_path / "odd.tsv", *words)
     assert result.returncode == 0, result.stderr
     assert "[/x" in result.stderr
@@ -226,7 +226,7 @@ def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
     rows = "".join(f"{n},x{n},{n}y\n" for n in range(40))
     (tmp_path / "three.csv").write_text("id,from,to\n" + rows)
     (tmp_path / "two.tsv").write_text("x1\t1y\nx2\t2y\n")
-    words = ["--fields", "from,to", "train.updates=2", "train.evaluate_every=2", *SMALL, "--out", tmp_path / "run"]
+    words = ["--fields", "from,to", "train.updates=2", "train.validate_every=2", *SMALL, "--out", tmp_path / "run"]
     assert seq2see("train", tmp_path / "three.csv", *words).returncode == 0
     for data in ("three.csv", "two.tsv"):
         assert seq2see("evaluate", tmp_path / "run", tmp_path / data, "--json").returncode == 0
@@ -263,20 +263,20 @@ MISTAKES = {
     "unknown part": (["good.tsv", "model.decoder.reader.score=addditive"], "did you mean 'additive'"),
     "unknown option": (["good.tsv", "model.encoder.sise=5"], "did you mean 'size'"),
     "unknown preset": (["good.tsv", "preset=bahdanau"], "did you mean 'bahdanau2015'"),
-    "halves that do not fit": (["good.tsv", "model.decoder.start=carry"], "same cell, layers and size"),
+    "halves that do not fit": (["good.tsv", "model.decoder.initial_state=copy"], "same cell, layers and size"),
     "a size below one": (["good.tsv", "model.encoder.size=-3"], "size must be greater than or equal to 1"),
     "all too long": (["good.tsv", "data.max_tokens=2"], "longer than 2 tokens"),
     "one source": (["single.tsv"], "at least two different sources"),
     "held-out data that is missing": (["right.yaml", "--valid", "nowhere.tsv"], "nowhere.tsv: there is no such file"),
     "config and parallel files": (["right.yaml", "--source", "two.txt"], "a config names its own training data"),
-    "texts for pictures": (["good.tsv", "preset=vit-caption"], "reads pictures, and the data is texts; take another"),
-    "pictures for texts": (["pictures.tsv", "preset=cho2014"], "reads texts, and the data is pictures; take another"),
+    "texts for images": (["good.tsv", "preset=vit-caption"], "reads images, and the data is texts; take another"),
+    "images for texts": (["images.tsv", "preset=cho2014"], "reads texts, and the data is images; take another"),
     "texts for labels": (["good.tsv", "preset=han2016"], "chooses labels, and the targets of the data are texts"),
     "a task without its parts": (
         ["good.tsv", "preset=cho2014", "task=classification"],
         "it must have no model.decoder",
     ),
-    "a run for data": (["old"], "old holds a run; to go on with it, give old/config.yaml"),
+    "a run for data": (["old"], "old holds a run; to go on with it, resume it"),
     "two files": (["good.tsv", "one.tsv"], "give one data file"),
     "nothing": ([], "give one data file"),
 }
@@ -287,7 +287,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: s
     write_reversals(tmp_path / "good.tsv", 20)
     (tmp_path / "empty.tsv").touch()
     Image.new("RGB", (2, 2)).save(tmp_path / "dot.png")
-    (tmp_path / "pictures.tsv").write_text("image\tcaption\n" + "".join(f"dot.png\tcaption {n}\n" for n in range(9)))
+    (tmp_path / "images.tsv").write_text("image\tcaption\n" + "".join(f"dot.png\tcaption {n}\n" for n in range(9)))
     (tmp_path / "old").mkdir()
     for side in ("source", "target"):
         (tmp_path / "old" / f"{side}.tokenizer.json").touch()
@@ -369,7 +369,7 @@ def test_weights_that_do_not_fit_are_refused(run: Path, monkeypatch: pytest.Monk
 
 def test_inspect_of_a_model_without_attention_says_so(tmp_path: Path) -> None:
     data = write_reversals(tmp_path / "reversed.tsv", 40)
-    words = ["preset=cho2014", "train.updates=2", "train.evaluate_every=2", *SMALL]
+    words = ["preset=cho2014", "train.updates=2", "train.validate_every=2", *SMALL]
     result = seq2see("train", data, *words, "--out", tmp_path / "run")
     assert result.returncode == 0, result.stderr
     assert "no attention" in refused(seq2see("inspect", tmp_path / "run", "abc"))
@@ -435,7 +435,7 @@ def test_a_decoder_learns_from_text_alone_and_is_taken_with_its_tokens(tmp_path:
         (tmp_path / name).write_text("".join(f"{pair[side]}\n" for pair in pairs))
     alone = [
         *(word for word in QUICK if word != "model.encoder.size=16"),
-        "model.encoder={kind: nothing, memory_size: 32}",
+        "model.encoder={kind: none, memory_size: 32}",
     ]
     doctor = seq2see("doctor", "--source", tmp_path / "b", "--target", tmp_path / "b")
     assert (doctor.returncode, doctor.stderr) == (0, "")
@@ -443,7 +443,7 @@ def test_a_decoder_learns_from_text_alone_and_is_taken_with_its_tokens(tmp_path:
         "train", "--source", "b", "--target", "b", *alone, "tokens.target=words", "--out", "lm", cwd=tmp_path
     )
     assert result.returncode == 0, result.stderr
-    assert "pictures:" not in result.stderr
+    assert "images:" not in result.stderr
     taken = [*QUICK, "init.decoder=lm", "--out", "run"]
     result = seq2see("train", "--source", "a", "--target", "b", *taken, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -476,4 +476,4 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     for words in (["inspect", "run", strange], ["predict", "run", "--ban", strange], ["train", "x", "--out", strange]):
         assert "what is typed must be UTF-8, or the name of a file; got 'a\\udce9b'" in refused(seq2see(*words))
     (tmp_path / strange).touch()
-    assert "a file with both sides ends in .tsv" in seq2see("doctor", strange, cwd=tmp_path).stderr
+    assert "a file with both sides must" in seq2see("doctor", strange, cwd=tmp_path).stderr

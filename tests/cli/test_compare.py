@@ -7,7 +7,7 @@ import pytest
 
 from command import refused, seq2see
 
-QUICK = ["train.updates=4", "train.evaluate_every=4", "train.evaluate_pairs=4", "train.batch_tokens=512"]
+QUICK = ["train.updates=4", "train.validate_every=4", "train.validation_pairs=4", "train.batch_tokens=512"]
 QUICK += ["model.encoder.size=8", "model.decoder.size=8", "data.held_out=0.001"]
 WORDS = ["cab", "bad", "dab", "ace", "fee"]
 
@@ -41,7 +41,7 @@ def test_runs_are_compared(place: Path) -> None:
     assert "AER" not in result.stdout
     assert "seed:12345" in result.stdout
     page = (place / "compare.html").read_text()
-    assert "What they look at" in page
+    assert 'drawSection("Attention"' in page
     assert '"maps": [{"name": "decoder.reader.attend"' in page
     assert (place / "lengths.svg").read_text().startswith("<?xml")
 
@@ -74,7 +74,7 @@ def test_a_comparison_in_json_is_complete(place: Path) -> None:
     assert with_attention["metrics"]["bleu"]["p_value"] is None
     assert 0 < without["metrics"]["bleu"]["p_value"] <= 1
     assert without["attention"] is without["alignment"] is None
-    assert 0 < with_attention["attention"]["spread"] <= 1
+    assert 0 < with_attention["attention"]["normalised_entropy"] <= 1
     assert 0 <= with_attention["alignment"]["maps"]["decoder.reader.attend"]["aer"] <= 100
     for run in found["runs"]:
         assert min(run["sentences_per_second"], run["parameters"], run["megabytes"], run["training_minutes"]) > 0
@@ -182,7 +182,7 @@ def test_a_mistake_is_one_sentence(place: Path, mistake: str) -> None:
 
 def test_a_run_that_chooses_labels_is_named(place: Path) -> None:
     (place / "labels.tsv").write_text("".join(f"{a} {b}\t{'yes' if a > b else 'no'}\n" for a in WORDS for b in WORDS))
-    quick = ["train.updates=2", "train.evaluate_every=2", "model.encoder.size=4", "tokens.source.min_count=1"]
+    quick = ["train.updates=2", "train.validate_every=2", "model.encoder.size=4", "tokens.source.min_count=1"]
     result = seq2see("train", "labels.tsv", *quick, "--out", "chooser", cwd=place)
     assert result.returncode == 0, result.stderr
     sentence = refused(seq2see("compare", "cho2014", "chooser", "--data", "test.tsv", cwd=place))

@@ -1,19 +1,24 @@
 """How outputs are found, as the command line is told: rules, prefixes, several runs, workers."""
 
+import itertools
 import json
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from reversal import write_reversals
 
 from command import refused, seq2see
-from seq2see.run import load
+from seq2see.runs import parallel_prediction as workers
+from seq2see.runs.parallel_prediction import choose_workers, start_workers
+from seq2see.runs.run import load
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
-from seq2see.workers import choose_workers
 
-QUICK = ["train.updates=6", "train.evaluate_every=6", "train.evaluate_pairs=4", "train.batch_tokens=256"]
+QUICK = ["train.updates=6", "train.validate_every=6", "train.validation_pairs=4", "train.batch_tokens=256"]
 QUICK += ["model.encoder.size=12", "model.decoder.size=12", "data.held_out=0.001"]
 LINES = "abc\n\nhgfed\nab\n"
 
@@ -25,7 +30,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = write_reversals(folder / "reversed.tsv", 60)
     for name, settings in {
         "one": ["preset=bahdanau2015"],
-        "two": ["preset=luong2015", "model.decoder.start=summary", "seed=5"],
+        "two": ["preset=luong2015", "model.decoder.initial_state=projected", "seed=5"],
     }.items():
         result = seq2see("train", data, *settings, *QUICK, "--out", folder / name)
         assert result.returncode == 0, result.stderr
@@ -63,6 +68,27 @@ def test_outputs_begin_as_told(runs: Path, tmp_path: Path) -> None:
     assert second == predict(runs)[1]
 
 
+def test_every_chunk_of_lines_has_its_own_prefixes(runs: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    beginnings = ["ab", "c", "", "de", "f", "gh", "a"]
+    (tmp_path / "prefixes.txt").write_text("".join(f"{prefix}\n" for prefix in beginnings))
+    words = ["predict", runs / "one", "--prefix-file", tmp_path / "prefixes.txt"]
+    stdin = "abc\nhgfed\nab\ncd\nfgha\neee\ndb\n"
+    whole = seq2see(*words, stdin=stdin).stdout
+    monkeypatch.setattr("seq2see.cli.predict.CHUNK", 3)
+    lines = seq2see(*words, stdin=stdin).stdout
+    assert lines == whole
+    assert all(line.startswith(prefix) for line, prefix in zip(lines.splitlines(), beginnings, strict=True))
+
+
+def test_predictions_take_the_place_of_a_file_and_are_not_written_into_it(runs: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    out.write_text("old\n")
+    with out.open() as reader:
+        assert seq2see("predict", runs / "one", "-o", out, stdin=LINES).returncode == 0
+        assert reader.read() == "old\n"  # whoever reads meanwhile sees one whole file
+    assert out.read_text() == seq2see("predict", runs / "one", stdin=LINES).stdout
+
+
 def test_penalties_reach_the_beam(runs: Path) -> None:
     def score(*words: object) -> float:
         words = ("--format", "jsonl", "--beam", 1, "--max-length", 3, *words)
@@ -72,16 +98,28 @@ def test_penalties_reach_the_beam(runs: Path) -> None:
     total = score("--length-penalty", 0)
     assert total < score("--length-penalty", 0.6, "--length-form", "gnmt") < score("--length-penalty", 1) < 0
     assert score("--length-penalty", 0, "--coverage-penalty", 0.5) < total
-    assert score("--consensus", 2) == pytest.approx(1)  # the only output agrees with itself
-    beam = ("--beam", 3, "--max-length", 9, "--consensus", 2)
-    heard = [score(*beam, "--witnesses", count, "--precision", share) for count, share in ((0, 0.5), (9, 0.5), (9, 1))]
-    assert len(set(heard)) == 3
+    assert score("--mbr-power", 2) == pytest.approx(1)  # the only output agrees with itself
+    mbr = ("--beam", 3, "--max-length", 9, "--mbr-power", 2)
+    scores = [
+        score(*mbr, "--mbr-samples", count, "--mbr-precision", share) for count, share in ((0, 0.5), (9, 0.5), (9, 1))
+    ]
+    assert len(set(scores)) == 3
 
 
-def test_a_vote_that_is_not_held_is_named(runs: Path) -> None:
-    for option, value in (("--witnesses", 9), ("--precision", 0.7)):
-        result = seq2see("predict", runs / "one", option, value, stdin="abc\n")
-        assert f"{option[2:]} must go with a vote; got none; give a consensus above 0 as well." in refused(result)
+def test_samples_are_drawn_as_told(runs: Path) -> None:
+    def draw(*words: object) -> str:
+        return str(seq2see("predict", runs / "one", "--max-length", 9, *words, stdin="abcdef\n").stdout)
+
+    assert draw("--seed", 3) == draw("--seed", 3, "--temperature", 1) == draw("--seed", 3, "--top-p", 1)
+    assert len({draw("--seed", seed) for seed in range(4)}) > 1
+    assert draw("--temperature", 1e-6) == draw("--top-k", 1) == draw("--beam", 1)
+
+
+def test_options_of_minimum_bayes_risk_without_it_are_named(runs: Path) -> None:
+    for option, value in (("--mbr-samples", 9), ("--mbr-precision", 0.7)):
+        sentence = refused(seq2see("predict", runs / "one", option, value, stdin="abc\n"))
+        name = option[2:].replace("-", "_")
+        assert f"{name} must go with minimum Bayes risk decoding; got none; give mbr_power above 0" in sentence
 
 
 def test_runs_predict_and_are_scored_together(runs: Path) -> None:
@@ -111,7 +149,9 @@ MISTAKES = {
     "--prefix-file reversed.tsv": "got 60 for 4",
     "--prefix abcdef --max-length 3": "a prefix must fit into max_length; got 6 tokens",
     "--prefix ☃": "got '☃' in '☃'",
-    "--dictionary reversed.tsv": "--dictionary goes with --replace-unknown",
+    "--dictionary reversed.tsv": "dictionary goes with replace_unknown",
+    "--beam 2 --temperature 1": "temperature must go with sampling; got beam of a beam as well",
+    "--top-p 0": "top_p must be greater than 0; got 0.0",
     "--ban ''": "none of them blank",
     "--beam 2 --n-best 3": "n_best must be at most the width of the beam",
 }
@@ -130,6 +170,36 @@ def test_workers_are_hired_where_there_is_much_to_do(runs: Path, monkeypatch: py
     assert [choose_workers(each, 4_000, Greedy()) for each in (one, both)] == [1, 1]
     assert choose_workers(both, 2_000, Beam(width=5)) == 8
     assert choose_workers(both, 199, Beam(width=500)) == 1
+
+
+class Bench(ProcessPoolExecutor):
+    """Workers that are this process itself, one after the other."""
+
+    def __init__(self, workers: int, context: object, begin: Callable[..., None], told: tuple[object, ...]) -> None:
+        super().__init__(1)  # which starts nothing as long as nothing is submitted
+        begin(*told)
+
+    def map(self, do: Callable[..., Any], *jobs: Any, **_: Any) -> Any:
+        return map(do, *jobs)
+
+
+def test_what_workers_did_is_put_together_in_the_order_of_the_lines(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "ProcessPoolExecutor", Bench)
+    monkeypatch.setattr(workers, "serve_parent", lambda: None)
+    monkeypatch.setattr(workers, "_runs", [])
+    monkeypatch.setattr("os.getpid", itertools.count().__next__)  # each time another worker says who it is
+    both = load([runs / "one", runs / "two"])
+    texts = ["abcdefgh", "", "a", "hgfed", "ab", " ", "cdefabcd", "fgh", "bbb", "deadbeef"]
+    prefixes = ["a", "b", "c", "d", "e", "f", "g", "h", "ab", "cd"]
+    alone = both.predict(texts, prefix=prefixes, search=Beam(width=2))
+    with start_workers(both, 2) as shared:
+        assert shared is not both
+        found = shared.predict(texts, prefix=prefixes, search=Beam(width=2))
+    assert [each.source for each in found] == texts
+    assert [each.text for each in found] == [each.text for each in alone]
+    assert [each.score for each in found] == pytest.approx([each.score for each in alone])
 
 
 @pytest.mark.slow

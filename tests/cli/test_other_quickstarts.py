@@ -1,4 +1,4 @@
-"""The quickstart with pictures of shapes, and with an exercise for a memory."""
+"""The quickstart with images of shapes, and with an exercise for a memory."""
 
 import shutil
 from pathlib import Path
@@ -8,20 +8,20 @@ import pytest
 from typer.testing import CliRunner
 
 import seq2see
-from seq2see.align import give_pairs
 from seq2see.cli import quickstart as command
 from seq2see.cli.app import app
-from seq2see.compare import compare
-from seq2see.core.box import Thing
+from seq2see.core.box import NamedBox
 from seq2see.core.errors import ConfigError, Seq2SeeError
 from seq2see.data.pairs import Origin, Pairs
-from seq2see.data.shapes import read_things
-from seq2see.inspect.comparison import render_comparison
-from seq2see.review import play_pointing
-from seq2see.run import Prediction
-from seq2see.sheet import make_sheet
+from seq2see.data.synthetic.shapes import read_things
+from seq2see.render.comparison_table import make_sheet
+from seq2see.render.html.comparison_page import render_comparison
+from seq2see.runs.comparison import compare
+from seq2see.runs.evaluation import play_pointing
+from seq2see.runs.run import Prediction
+from seq2see.runs.word_alignment import force_pairs
 
-TINY = ["train.updates=2", "train.evaluate_every=2", "train.evaluate_pairs=4", "model.encoder.rows=12"]
+TINY = ["train.updates=2", "train.validate_every=2", "train.validation_pairs=4", "model.encoder.rows=12"]
 
 
 def run(*words: Any) -> Any:
@@ -57,28 +57,28 @@ def test_shapes_are_captioned_and_attention_plays_the_pointing_game(
     predictions = [name_all(captioner, source, found) for source, found in things.items()]
     metrics = {metric.name: metric for metric in play_pointing(captioner, predictions, things)}
     assert 0 < metrics["pointing_chance"].value < 100
-    assert "n:16|grid:8x8" in metrics["pointing"].signature, "two words for each of two things in four pictures"
+    assert "n:16|grid:8x8" in metrics["pointing"].signature, "two words for each of two things in four images"
     pairs = Pairs(list(things), ["a thing"] * len(things))
-    with pytest.raises(Seq2SeeError, match=r"aligned between two texts, but .* reads pictures"):
-        give_pairs(captioner, pairs)
+    with pytest.raises(Seq2SeeError, match=r"aligned between two texts, but .* reads images"):
+        force_pairs(captioner, pairs)
     with pytest.raises(Seq2SeeError, match="--gold aligns words with words"):
         compare({"one": captioner, "two": captioner}, pairs, Origin(tmp_path), gold=tmp_path)
     other = shutil.copytree(tmp_path / "run", tmp_path / "other")
     words = ["compare", tmp_path / "run", other, "--data", tmp_path / "shapes" / "test.jsonl", "--plot", "lengths.png"]
     refused = CliRunner().invoke(app, [*map(str, words)])
-    assert "these runs read pictures; leave it out" in str(refused.exception)
+    assert "these runs read images; leave it out" in str(refused.exception)
     several = Pairs(list(things) * 2, ["a thing"] * len(things) + ["red left of blue"] * len(things))
     found = compare({"one": captioner, "two": captioner}, several, Origin(tmp_path), workers=1)
     sheet = make_sheet(found, examples=1)
-    assert sheet.title == "one and two on 4 pictures"
+    assert sheet.title == "one and two on 4 images"
     assert [row.name for row in sheet.rows[:6]] == ["BLEU-1", "BLEU-2", "BLEU-3", "BLEU-4", "ROUGE-L", "CIDEr-D"]
-    assert [tested.p_value for tested in found.contenders[1].tested] == [1] * 6
-    assert sheet.examples[0][1].others == ["red left of blue"]
+    assert [tested.p_value for tested in found.runs[1].tested] == [1] * 6
+    assert sheet.examples[0][1].further_references == ["red left of blue"]
     assert '"lengths":null' in render_comparison(sheet).replace(" ", "")
 
 
-def name_all(captioner: seq2see.Run, source: str, things: list[Thing]) -> Prediction:
-    """A prediction that names everything in a picture."""
+def name_all(captioner: seq2see.Run, source: str, things: list[NamedBox]) -> Prediction:
+    """A prediction that names everything in an image."""
     caption = " and ".join(" ".join(thing.words) for thing in things)
     encoded = captioner.task.target.encode(caption)
     return Prediction(caption, 0.0, encoded.tokens, encoded.ids, source, run=captioner)

@@ -9,7 +9,7 @@ from seq2see.config.load import Loaded, load_config, parse_setting, preset_names
 from seq2see.config.schema import Config, ParallelFiles
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
-from seq2see.search.choose import read_search
+from seq2see.search.factory import read_search
 
 START = "preset: bahdanau2015\ndata:\n  train: x.tsv\n"  # three lines
 
@@ -71,12 +71,12 @@ def test_every_preset_needs_only_data(tmp_path: Path, preset: str) -> None:
         ("train:\n  updates: true\n", "c.yaml, line 5: train.updates must be a valid integer; got True."),
         ("train:\n  updates: 0\n", "c.yaml, line 5: train.updates must be greater than or equal to 1; got 0."),
         ("train:\n  learning_rate: .nan\n", "c.yaml, line 5: train.learning_rate must be a finite number; got nan."),
-        ("train:\n  watch: blue\n", "got 'blue'; did you mean 'bleu'?"),
-        ("search: {kind:beam, width: 3}\n", "c.yaml, line 4: a colon must have a blank behind it; got 'kind:beam';"),
+        ("train:\n  monitor: blue\n", "got 'blue'; did you mean 'bleu'?"),
+        ("search: {kind:beam, width: 3}\n", "c.yaml, line 4: a colon must have a space behind it; got 'kind:beam';"),
         ("train: 3\n", "c.yaml, line 4: train must be a section of keys (updates, batch_tokens"),
         (f"seed: {10**70}\n", "c.yaml, line 4: seed must be"),
         ("3: 4\n", "c.yaml, line 4: a key must be a word; got 3."),
-        ("seed: 1\nseed: 2\n", "c.yaml, line 5: the key seed must stand once; it stands in line 4 too;"),
+        ("seed: 1\nseed: 2\n", "c.yaml, line 5: the key seed must occur once; it is in line 4, too;"),
         ("tokens: {joint: bpe, source: bpe}\n", "c.yaml, line 4: tokens must have either source and target, or joint"),
         ("tokens: {source: 3}\n", "c.yaml, line 4: tokens.source must be a name or {kind: name, option: value}; got 3"),
         ("model: {encoder: [rnn]}\n", "c.yaml, line 4: model.encoder must be a name or {kind: name, option: value}"),
@@ -173,7 +173,7 @@ def test_a_mistake_in_a_setting_names_the_setting(tmp_path: Path, setting: str, 
         ("model.decoder.cell=lstm", "model.decoder.cell", "lstm"),
         ("tokens.source.min_count=5", "tokens.source", {"kind": "characters", "min_count": 5}),
         ("model.decoder.reader.score.size=5", "model.decoder.reader.score", {"kind": "additive", "size": 5}),
-        ("model.decoder.reader.kind=nothing", "model.decoder.reader", {"kind": "nothing"}),
+        ("model.decoder.reader.kind=none", "model.decoder.reader", {"kind": "none"}),
         ("search={kind: sample}", "search", {"kind": "sample"}),
         ("search=greedy", "search", "greedy"),
     ],
@@ -225,9 +225,9 @@ def test_paths_are_relative_to_where_they_are_written(tmp_path: Path, monkeypatc
     assert data.train == ParallelFiles(source=f"{tmp_path}/a.en", target=f"{tmp_path}/sub/a.de")
     assert data.valid == f"{tmp_path}/here/v.tsv"
     assert data.test == "/abs/t.tsv"
-    train = load(tmp_path, text, "train.teacher.runs=[runs/a, /b]").config.train
-    assert train.teacher is not None
-    assert train.teacher.runs == [f"{tmp_path}/here/runs/a", "/b"]
+    train = load(tmp_path, text, "train.distillation.teachers=[runs/a, /b]").config.train
+    assert train.distillation is not None
+    assert train.distillation.teachers == [f"{tmp_path}/here/runs/a", "/b"]
     base = {"preset": "bahdanau2015", "data": {"train": "~/x.tsv"}}
     assert load_config(base=base).config.data.train == "/home/me/x.tsv"
     assert base["data"] == {"train": "~/x.tsv"}
@@ -259,7 +259,7 @@ def test_a_configuration_cannot_be_changed(tmp_path: Path) -> None:
 
 def test_a_colon_without_a_blank_is_named(tmp_path: Path) -> None:
     sentence = refuse(tmp_path, START, "tokens.source={kind:bpe,size:8}")
-    assert "tokens.source={kind:bpe,size:8}: a colon must have a blank behind it; got 'kind:bpe'" in sentence
+    assert "tokens.source={kind:bpe,size:8}: a colon must have a space behind it; got 'kind:bpe'" in sentence
     assert "write `kind: bpe`" in sentence
 
 

@@ -108,8 +108,8 @@ def test_every_key_has_its_line() -> None:
         ("[a]: 1\n", "x, line 1: this is not YAML: found unhashable key"),
         ("a: 1\n---\nb: 1\n", "x, line 2: this is not YAML: but found another document"),
         ("&a {b: *a}", "x: this is not YAML: maximum recursion depth"),
-        ("a: 1\nb: 2\na: 3\n", "x, line 3: the key a must stand once; it stands in line 1 too"),
-        ("a: {b: 1,\n  c: 2, b: 3}\n", "x, line 2: the key a.b must stand once; it stands in line 1 too"),
+        ("a: 1\nb: 2\na: 3\n", "x, line 3: the key a must occur once; it is in line 1, too"),
+        ("a: {b: 1,\n  c: 2, b: 3}\n", "x, line 2: the key a.b must occur once; it is in line 1, too"),
     ],
     ids=lambda value: value[:20],
 )

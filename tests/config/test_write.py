@@ -7,10 +7,10 @@ import pytest
 
 from seq2see.config import load as loading
 from seq2see.config.load import load_config, preset_names, preset_text
-from seq2see.config.origins import origins
 from seq2see.config.schema import Config
 from seq2see.config.write import write_config
 from seq2see.data.pairs import Origin
+from seq2see.runs.data_files import origins
 
 
 def write(folder: Path, config: Config, **options: Any) -> Path:
@@ -65,7 +65,7 @@ def test_numbers_come_back(tmp_path: Path, number: float) -> None:
 
 def test_nested_parts_come_back(tmp_path: Path) -> None:
     reader = {"kind": "after", "score": {"kind": "general", "x": None, "y": True, "z": [1, 2.0, "3"]}}
-    config = make(model={"decoder": {"reader": reader, "start": "zeros"}}, search="greedy")
+    config = make(model={"decoder": {"reader": reader, "initial_state": "zeros"}}, search="greedy")
     again = load_config(file=write(tmp_path, config)).config
     assert again == config
     assert repr(again) == repr(config)

@@ -10,6 +10,7 @@ import pytest
 
 from seq2see.core import registry
 from seq2see.core.errors import ConfigError
+from seq2see.core.part_sizes import SIZES
 from seq2see.core.registry import TABLE, Part, find, names, part, suggest
 
 
@@ -143,7 +144,7 @@ def test_values_that_fit_are_taken() -> None:
         ),
         ({"kind": "outer", "score": 3}, ("score",), "score must be a name or {kind: name, ...}; got 3."),
         ({"kind": "outer", 3: 3}, ("3",), "reader outer has no option '3' (known: score"),
-        ("outr", ("kind",), "there is no reader named 'outr'; did you mean 'outer'? (known: nothing"),
+        ("outr", ("kind",), "there is no reader named 'outr'; did you mean 'outer'? (known: none"),
         (["outer"], (), "reader must be a name or {kind: name, ...}; got ['outer']."),
     ],
 )
@@ -211,3 +212,22 @@ def test_a_class_of_your_own_is_found_in_your_folder(tmp_path: Path, monkeypatch
 def test_suggestions_are_made_only_for_words_that_are_close() -> None:
     assert suggest("updats", ["updates", "seed"]) == "; did you mean 'updates'?"
     assert suggest("xyz", ["updates", "seed"]) == ""
+
+
+def test_a_keyword_that_nobody_knows_is_refused() -> None:
+    """A size of the group that a constructor does not need is not given to it; any other keyword is a mistake."""
+    chosen = part("score", "inner", path=("model", "score"))
+    assert (chosen.takes("size"), chosen.takes("query_size")) == (True, False)
+    assert chosen(size=4, query_size=3).size == 4
+    error = refuse(lambda: chosen(size=4, quary_size=3))
+    assert "score inner takes no 'quary_size'; did you mean 'query_size'?" in str(error)
+    assert error.path == ("model", "score")
+
+
+def test_a_part_for_other_sources_says_what_it_needs() -> None:
+    error = refuse(lambda: part("encoder", "vit", path=("model", "encoder"))(vocabulary=9))
+    assert str(error) == "encoder vit needs image_size, but is given vocabulary; choose one for such sources."
+
+
+def test_sizes_are_listed_for_groups_that_exist() -> None:
+    assert SIZES.keys() <= TABLE.keys()

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from seq2see.core.special_tokens import END, PAD, START
 from seq2see.data.batch import collate, group_by_length, measure_padding, plan_batches, turn
 from seq2see.data.pairs import Pairs
-from seq2see.data.sequences import pack, pad
-from seq2see.data.store import Store
-from seq2see.data.tokenise import END, PAD, START
+from seq2see.data.storage.dataset import Store
+from seq2see.data.storage.packed import pack, pad
 
 Lengths = tuple[np.ndarray, np.ndarray]
 

@@ -13,9 +13,10 @@ from random import Random
 import pytest
 from babel.dates import format_date
 
-from seq2see.data import dates, locales
-from seq2see.data.dates import DateSplits, fold_word, list_month_words, make_dates, write_date
-from seq2see.data.locales import LOCALES
+from seq2see.data.synthetic import date_locales as locales
+from seq2see.data.synthetic import dates
+from seq2see.data.synthetic.date_locales import LOCALES
+from seq2see.data.synthetic.dates import DateSplits, fold_word, list_month_words, make_dates, write_date
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME = re.compile(
@@ -84,6 +85,18 @@ def test_splits_are_disjoint(splits: DateSplits, side: int) -> None:
     assert not valid & test
 
 
+def test_days_that_are_held_out_stay_so_when_training_goes_through_its_days_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dates, "_DAYS", [datetime.date(1970, 1, 1) + datetime.timedelta(n) for n in range(100)])
+    monkeypatch.setattr(dates, "_OTHER_DAYS", [])
+    splits = make_dates(train=400, valid=30, test=20, seed=3)
+    train, valid, test = ({iso for _, iso in split} for split in (splits.train, splits.valid, splits.test))
+    assert (len(train), len(valid), len(test)) == (80, 10, 10)  # a tenth each, and the rest
+    assert not train & (valid | test)
+    assert not valid & test
+
+
 def test_no_string_is_written_twice(pairs: list[tuple[str, str]]) -> None:
     assert len({written for written, _ in pairs}) == len(pairs)
 
@@ -119,8 +132,8 @@ import hashlib, sys
 from babel import Locale
 for name in ("he", "zh", "hi"):  # their inherited stand-alone names end up in other locales
     [list(Locale.parse(name).months["stand-alone"][width].values()) for width in ("wide", "abbreviated")]
-from seq2see.data import dates
-from seq2see.data.dates import make_dates
+from seq2see.data.synthetic import dates
+from seq2see.data.synthetic.dates import make_dates
 assert "torch" not in sys.modules
 print(hashlib.sha256(repr(make_dates(train=2000, valid=50, test=50, seed=9)).encode()).hexdigest())
 """

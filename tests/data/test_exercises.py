@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from seq2see.core.errors import DataError
-from seq2see.data.exercises import EXERCISES, make_exercises, write_copy, write_recall, write_repeat_copy
+from seq2see.data.synthetic.exercises import EXERCISES, make_exercises, write_copy, write_recall, write_repeat_copy
 
 
 def test_a_copy_is_the_same() -> None:
@@ -54,3 +54,16 @@ def test_splits_share_no_source_and_the_longer_one_is_longer(name: str) -> None:
 def test_impossible_exercises_are_named(name: str, lengths: tuple[int, int] | None, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         make_exercises(name, lengths=lengths, train=300, valid=20, test=20, longer=10, seed=1)
+
+
+def test_exercises_use_all_symbols_all_times_and_all_places() -> None:
+    random = Random(4)
+    repeated = [write_repeat_copy(4, random)[0].split() for _ in range(200)]
+    assert {len(words) - 4 for words in repeated} == {1, 2, 3, 4, 5}
+    copied = {symbol for _ in range(50) for symbol in write_copy(8, random)[0].split()}
+    assert copied == {symbol for words in repeated for symbol in words[:4]} == set("abcdefghijklmnopqrst")
+    places = set()
+    for _ in range(100):
+        items, asked = write_recall(4, random)[0].split(" ? ")
+        places.add(items.split(" | ").index(asked))
+    assert places == {0, 1, 2}  # the last one has none after it

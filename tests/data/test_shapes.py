@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from seq2see.core.errors import DataError
-from seq2see.data.gallery import describe_pairs, find_unreadable
+from seq2see.data.checks.image_checks import describe_pairs, find_unreadable
+from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Origin
-from seq2see.data.readers import read_pairs
-from seq2see.data.shapes import COLOURS, SHAPES, SIDE, Scene, make_scene, read_things, write_shapes
+from seq2see.data.synthetic.shapes import (
+    COLOURS,
+    IMAGE_SIDE_PIXELS,
+    SHAPES,
+    Scene,
+    make_scene,
+    read_things,
+    write_shapes,
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +52,9 @@ def test_the_larger_thing_is_named_first(scenes: list[Scene]) -> None:
 def test_a_box_holds_its_colour_and_ends_where_it_ends(scenes: list[Scene]) -> None:
     for scene in scenes:
         for thing in scene.things:
-            left, top, right, bottom = (round(edge * SIDE) for edge in vars(thing.box).values())
-            assert 0 < left < right < SIDE
-            assert 0 < top < bottom < SIDE
+            left, top, right, bottom = (round(edge * IMAGE_SIDE_PIXELS) for edge in vars(thing.box).values())
+            assert 0 < left < right < IMAGE_SIDE_PIXELS
+            assert 0 < top < bottom < IMAGE_SIDE_PIXELS
             patch = scene.pixels[top:bottom, left:right].reshape(-1, 3).astype(int)
             near = np.abs(patch - COLOURS[thing.words[0]]).max(axis=1) < 60
             assert near.mean() > 0.2
@@ -62,7 +70,7 @@ def test_files_can_be_read_back(tmp_path: Path) -> None:
     pairs, _ = read_pairs(Origin(files["train"]))
     things = read_things(files["train"])
     assert list(pairs.group().source) == list(things)
-    assert describe_pairs(pairs).startswith("4 pictures with one caption each")
+    assert describe_pairs(pairs).startswith("4 images with one caption each")
     assert not find_unreadable(things)
     for source, target in zip(pairs.source, pairs.target, strict=True):
         assert all(" ".join(thing.words) in target for thing in things[source])
@@ -73,11 +81,11 @@ def test_files_can_be_read_back(tmp_path: Path) -> None:
         read_things(files["test"])
 
 
-def test_a_picture_follows_from_seed_split_and_number(tmp_path: Path) -> None:
+def test_an_image_follows_from_seed_split_and_number(tmp_path: Path) -> None:
     for folder, count, seed in (("a", 2, 1), ("b", 3, 1), ("c", 2, 2)):
         write_shapes(tmp_path / folder, train=count, valid=1, test=0, seed=seed)
     first, more, other = ((tmp_path / name / "train.jsonl").read_text().splitlines() for name in "abc")
     assert first == more[:2]
     assert first != other
-    pictures = [(tmp_path / name / "images" / "train-00001.png").read_bytes() for name in "abc"]
-    assert pictures[0] == pictures[1] != pictures[2]
+    images = [(tmp_path / name / "images" / "train-00001.png").read_bytes() for name in "abc"]
+    assert images[0] == images[1] != images[2]

@@ -3,7 +3,7 @@
 import pytest
 
 from seq2see.core.errors import DataError
-from seq2see.data.labels import split_labels
+from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import Pairs
 from seq2see.data.split import split_pairs
 
@@ -50,7 +50,7 @@ def test_one_source_cannot_be_split(sources: list[str]) -> None:
         split_pairs(make_pairs(sources), held_out=0.1, seed=1)
 
 
-def test_pictures_may_be_moved() -> None:
+def test_images_may_be_moved() -> None:
     here, there = (make_pairs([f"/{place}/images/{n}.jpg" for n in range(50)]) for place in ("home/me", "mnt"))
     held = [split_pairs(pairs, held_out=0.3, seed=1)[1].lines for pairs in (here, there)]
     assert held[0] == held[1]

@@ -5,7 +5,7 @@ import pytest
 
 from seq2see.core.errors import DataError
 from seq2see.core.token import Token
-from seq2see.core.word import find_words
+from seq2see.core.words import find_words
 from seq2see.metrics.alignment import (
     Gold,
     check_links,
@@ -66,6 +66,12 @@ def test_a_word_without_weight_has_no_link() -> None:
     merged = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [np.nan, np.nan, np.nan]])
     assert link_words(merged) == frozenset()
     assert link_words(np.zeros((0, 3))) == link_words(np.zeros((3, 1))) == frozenset()
+
+
+def test_a_link_needs_at_least_the_threshold() -> None:
+    merged = np.array([[0.5, 0.25, 0.25], [0.0, 0.75, 0.25]])
+    for threshold, links in ((0.5, {(0, 0), (1, 1)}), (0.625, {(1, 1)}), (0.75, {(1, 1)}), (0.875, set())):
+        assert link_words(merged, threshold=threshold) == links
 
 
 def test_agreement_by_hand() -> None:

@@ -1,5 +1,6 @@
 """Metrics of captions: counted by hand, with several references, and METEOR by its own program."""
 
+import json
 import stat
 import sys
 from math import exp, log
@@ -9,7 +10,7 @@ import pytest
 
 from seq2see.core.errors import ConfigError, DataError, Seq2SeeError
 from seq2see.metrics import meteor as meteor_module
-from seq2see.metrics.caption import cut_caption, glance_captions, score_captions, unpenalised_bleu
+from seq2see.metrics.caption import score_captions, tokenise_caption, unpenalised_bleu, validation_caption_metrics
 from seq2see.metrics.meteor import Meteor, explain_absence
 
 
@@ -33,7 +34,7 @@ def values(outputs: list[str], references: list[list[str]]) -> dict[str, float]:
     ],
 )
 def test_captions_are_cut_as_the_literature_cuts_them(text: str, words: str) -> None:
-    assert " ".join(cut_caption(text)) == words
+    assert " ".join(tokenise_caption(text)) == words
 
 
 def test_bleu_clips_at_the_reference_that_has_most_and_takes_the_closest_length() -> None:
@@ -75,7 +76,7 @@ def test_rouge_l_takes_the_best_precision_and_the_best_recall() -> None:
 
 
 def test_cider_d_weighs_rare_words_and_other_lengths() -> None:
-    # "a" is in both pictures' references and weighs log(2/2) = 0; "dog" is in one and weighs log 2. One word right of
+    # "a" is in both images' references and weighs log(2/2) = 0; "dog" is in one and weighs log 2. One word right of
     # one that weighs, no pair or longer: a quarter of 10
     references = [["a dog"], ["a cat"]]
     assert values(["dog", "a"], references)["cider_d"] == pytest.approx(100 * (10 / 4 * exp(-1 / 72) + 0) / 2)
@@ -94,7 +95,7 @@ def test_every_metric_of_captions_says_how_it_was_computed() -> None:
     assert [metric.name for metric in metrics] == names
     for metric in metrics:
         assert metric.signature.startswith(f"{metric.name}|n:2|refs:1-3|tok:own|case:lower|punct:no|form:nfc|seq2see:")
-    assert [metric.name for metric in glance_captions(["a"], [["a"]])] == ["bleu_4", "cider_d"]
+    assert [metric.name for metric in validation_caption_metrics(["a"], [["a"]])] == ["bleu_4", "cider_d"]
 
 
 def test_an_empty_caption_scores_nothing_and_breaks_nothing() -> None:
@@ -103,12 +104,14 @@ def test_an_empty_caption_scores_nothing_and_breaks_nothing() -> None:
 
 @pytest.mark.parametrize(("outputs", "references"), [([], []), (["a"], []), (["a"], [[]]), (["a", "b"], [["a"]])])
 def test_captions_without_references_are_refused(outputs: list[str], references: list[list[str]]) -> None:
-    with pytest.raises(DataError, match=f"got {len(outputs)} outputs for {len(references)} pictures"):
+    with pytest.raises(DataError, match=f"got {len(outputs)} outputs for {len(references)} images"):
         score_captions(outputs, references)
 
 
 FAKE = """#!{python}
-import sys
+import json, sys
+with open({said!r}, "w") as file:
+    json.dump(sys.argv, file)
 for number, line in enumerate(sys.stdin):
     parts = line.rstrip("\\n").split(" ||| ")
     {trouble}
@@ -126,7 +129,7 @@ def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[
 
     def install(trouble: str = "pass") -> None:
         program = tmp_path / "java"
-        program.write_text(FAKE.format(python=sys.executable, trouble=trouble))
+        program.write_text(FAKE.format(python=sys.executable, trouble=trouble, said=str(tmp_path / "argv.json")))
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
         monkeypatch.setenv("PATH", str(tmp_path))
         monkeypatch.setattr(meteor_module, "find_jar", lambda: tmp_path / "meteor.jar")
@@ -142,6 +145,15 @@ def test_meteor_is_asked_for_each_output_and_once_for_all(fake_java) -> None:  #
     (found,) = [metric for metric in metrics if metric.name == "meteor"]
     assert found.value == pytest.approx(100 * 2 / 3)
     assert "version:1.5" in found.signature
+
+
+def test_meteor_is_told_the_references_first_and_the_output_last(fake_java, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    fake_java()
+    with Meteor() as process:  # which reference is right must not matter
+        assert process.score(["a dog", "a cat"], [["a dog", "one", "two"], ["one", "a cat"]]) == 1
+    words = json.loads((tmp_path / "argv.json").read_text())
+    # as pycocoevalcap calls it: texts from standard input, English, and normalised
+    assert words[words.index("-jar") + 2 :] == ["-", "-", "-stdio", "-l", "en", "-norm"]
 
 
 def test_meteor_that_dies_is_asked_all_over_again(fake_java, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
@@ -162,7 +174,7 @@ def test_meteor_that_dies_is_asked_all_over_again(fake_java, tmp_path: Path) -> 
 )
 def test_meteor_that_cannot_score_is_one_sentence_and_no_score(fake_java, trouble: str, words: str) -> None:  # type: ignore[no-untyped-def]
     fake_java(trouble)
-    with Meteor(patience=0.2 if "sleep" in trouble else 30.0) as process, pytest.raises(Seq2SeeError) as caught:
+    with Meteor(timeout=0.2 if "sleep" in trouble else 30.0) as process, pytest.raises(Seq2SeeError) as caught:
         process.score(["a"], [["a"]])
     assert f"METEOR gave up twice ({words})" in str(caught.value)
 

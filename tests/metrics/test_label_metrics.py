@@ -48,6 +48,12 @@ def test_calibration_error_is_the_mean_gap_between_confidence_and_accuracy() -> 
     assert "bins:2" in found.signature
 
 
+def test_too_much_and_too_little_confidence_do_not_cancel() -> None:
+    # 0.4 three times, never right: a gap of 0.4 down; 0.7 twice, always right: one of 0.3 up
+    found = calibration_error([0.4, 0.4, 0.4, 0.7, 0.7], [False, False, False, True, True], bins=2)
+    assert found.value == pytest.approx(100 * (3 * 0.4 + 2 * 0.3) / 5)
+
+
 def test_well_calibrated_answers_have_no_error_in_fifteen_bins() -> None:
     chances = np.repeat([0.1, 0.5, 0.9], 10)
     right = [True] + [False] * 9 + [True] * 5 + [False] * 5 + [True] * 9 + [False]

@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from seq2see.core.word import choose_unit, find_words
-from seq2see.metrics.length import FEW, MANY, score_buckets, sort_by_length
+from seq2see.core.words import choose_unit, find_words
+from seq2see.metrics.length import MAX_BUCKETS, MIN_BUCKET_SENTENCES, score_buckets, sort_by_length
 from seq2see.metrics.text import exact_match
 
 
@@ -19,6 +19,8 @@ def test_ranges_are_round_and_hold_their_sentences() -> None:
     assert [bucket.label for bucket in found.buckets] == ["1–5", "6–10", "11–15", "16–20", "21–25", "26–30"]
     assert [len(bucket.rows) for bucket in found.buckets] == [15] * 6
     assert [bucket.mean for bucket in found.buckets] == [3, 8, 13, 18, 23, 28]
+    (few,) = sort_by_length(make_sources([1] * 3 + [2, 5])).buckets
+    assert (few.label, few.mean) == ("1–5", 2)
 
 
 def test_few_sentences_join_their_neighbour() -> None:
@@ -35,10 +37,10 @@ def test_every_sentence_is_in_one_bucket(seed: int) -> None:
     found = sort_by_length(sources)
     rows = [row for bucket in found.buckets for row in bucket.rows]
     assert sorted(rows) == list(range(len(sources)))
-    assert len(found.buckets) <= MANY + 6
+    assert len(found.buckets) <= MAX_BUCKETS + 6
     for bucket in found.buckets:
         assert all(bucket.low <= lengths[row] <= bucket.high for row in bucket.rows) or found.unit == "characters"
-        assert bucket.few == (len(sources) < FEW)
+        assert bucket.few == (len(sources) < MIN_BUCKET_SENTENCES)
     for before, after in zip(found.buckets, found.buckets[1:], strict=False):
         assert before.high < after.low
 

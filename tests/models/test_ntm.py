@@ -1,4 +1,4 @@
-"""The Neural Turing Machine: its paper's equations, what padding may not do, and what a trace sees of it."""
+"""The Neural Turing Machine: how its heads move, what padding may not do, and what a trace sees of it."""
 
 from typing import Any
 
@@ -6,106 +6,70 @@ import numpy as np
 import pytest
 import torch
 
-from seq2see.core.change import Change, changing
+from annotated import load
 from seq2see.core.errors import ConfigError
+from seq2see.core.interventions import Intervention, changing
 from seq2see.core.registry import part
 from seq2see.core.trace import tracing
 from seq2see.models.seq2seq import build_seq2seq
-from seq2see.nn.head import Head, close_ring
+from seq2see.nn.ntm_head import NtmHead, arrange_circularly
 
 SOURCE, TARGET = torch.tensor([[3, 5, 6, 2]]), torch.tensor([[1, 8, 5]])
 MASK = torch.ones(1, 4, dtype=torch.bool)
 ROWS, WIDTH = 7, 3
 
 
-def build(*, heads: int = 1, reads: int = 1, start: str = "carry") -> Any:
+def build(*, heads: int = 1, reads: int = 1, start: str = "copy") -> Any:
     torch.manual_seed(1)
     encoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "rows": ROWS, "width": WIDTH, "heads": heads}
-    decoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "start": start, "heads": reads}
+    decoder = {"kind": "ntm", "size": 5, "embedding_size": 2, "initial_state": start, "heads": reads}
     parts = {"encoder": part("encoder", encoder), "decoder": part("decoder", decoder)}
     return build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=11).double().eval()
 
 
-def address(w: dict[str, np.ndarray], h: np.ndarray, memory: np.ndarray, before: np.ndarray) -> np.ndarray:
-    """Graves et al. 2014, eq. 5-9, for one head."""
-    key, (beta, gate, *shift, sharp) = np.split(w["steer.weight"] @ h + w["steer.bias"], [WIDTH])
-    k, m = np.tanh(key), memory
-    cosine = m @ k / np.linalg.norm(m, axis=1) / np.linalg.norm(k)
-    found = np.exp(np.log1p(np.exp(beta)) * cosine)
-    g = 1 / (1 + np.exp(-gate))
-    mixed = g * found / found.sum() + (1 - g) * before
-    s = np.exp(shift) / np.exp(shift).sum()  # one row back, none, one row on
-    turned = sum(weight * np.roll(mixed, step) for weight, step in zip(s, (-1, 0, 1), strict=True))
-    sharpened = turned ** (1 + np.log1p(np.exp(sharp)))
-    return sharpened / sharpened.sum()
-
-
-def numbers(module: torch.nn.Module) -> dict[str, np.ndarray]:
-    return {name: value.detach().numpy() for name, value in module.state_dict().items()}
-
-
 def test_addressing_is_its_equations() -> None:
     torch.manual_seed(2)
-    head = Head(size=5, width=WIDTH).double()
+    head = NtmHead(size=5, width=WIDTH).double()
     memory, hidden = torch.randn(1, ROWS, WIDTH).double(), torch.randn(1, 5).double() * 3
     before = torch.rand(1, 1, ROWS).double().softmax(dim=-1)
-    ring = close_ring(torch.ones(1, ROWS, dtype=torch.bool))
-    weights = head(hidden, head.prepare(memory), ring, before).detach().numpy()
-    expected = address(numbers(head), hidden[0].numpy(), memory[0].numpy(), before[0, 0].numpy())
+    rows = arrange_circularly(torch.ones(1, ROWS, dtype=torch.bool))
+    weights = head(hidden, head.prepare(memory), rows, before).detach().numpy()
+    learned = [parameter.detach().numpy() for parameter in head.parameters()]
+    expected = load("ntm")["address"](hidden[0].numpy(), memory[0].numpy(), before[0, 0].numpy(), *learned)
     np.testing.assert_allclose(weights[0, 0], expected, atol=1e-9)
 
 
-def test_the_encoder_writes_as_its_equations_say() -> None:
-    """Eq. 2-4, with the controller's states taken as they are."""
-    model = build()
-    seen: list[np.ndarray] = []
-    model.encoder.write.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0][0].numpy()))
-    with torch.no_grad():
-        left = model.encoder(SOURCE, MASK)
-    memory = np.tile(model.encoder.blank.detach().numpy(), (ROWS, 1))
-    write = read = np.eye(ROWS)[0]
-    change = numbers(model.encoder.change)
-    for h in seen:
-        write = address(numbers(model.encoder.write), h, memory, write)
-        erase, add = np.split(change["weight"] @ h + change["bias"], 2)
-        memory = memory * (1 - np.outer(write, 1 / (1 + np.exp(-erase)))) + np.outer(write, np.tanh(add))
-        read = address(numbers(model.encoder.read), h, memory, read)
-    np.testing.assert_allclose(left.states[0].numpy(), memory, atol=1e-9)
-    np.testing.assert_allclose(left.focus[0, 0].numpy(), read, atol=1e-9)
-    np.testing.assert_allclose(left.summary[0].numpy(), read @ memory, atol=1e-9)
-
-
 def test_rows_stand_in_a_circle_without_padding() -> None:
-    ring = close_ring(torch.tensor([[True] * 4, [True] * 2 + [False] * 2]))
-    assert ring.before.tolist() == [[3, 0, 1, 2], [1, 0, 2, 3]]
-    assert ring.after.tolist() == [[1, 2, 3, 0], [1, 0, 2, 3]]
+    rows = arrange_circularly(torch.tensor([[True] * 4, [True] * 2 + [False] * 2]))
+    assert rows.previous.tolist() == [[3, 0, 1, 2], [1, 0, 2, 3]]
+    assert rows.next.tolist() == [[1, 2, 3, 0], [1, 0, 2, 3]]
 
 
 def test_a_head_that_only_turns_moves_by_one_row_and_comes_round() -> None:
-    head = Head(size=1, width=WIDTH)
+    head = NtmHead(size=1, width=WIDTH)
     with torch.no_grad():
-        head.steer.weight.zero_()
-        head.steer.bias.copy_(torch.tensor([0.0] * WIDTH + [0.0, -50.0, -50.0, -50.0, 50.0, 5.0]))
-    ring = close_ring(torch.ones(1, 3, dtype=torch.bool))
-    weights, places = head.begin(ring.mask), []
+        head.addressing.weight.zero_()
+        head.addressing.bias.copy_(torch.tensor([0.0] * WIDTH + [0.0, -50.0, -50.0, -50.0, 50.0, 5.0]))
+    rows = arrange_circularly(torch.ones(1, 3, dtype=torch.bool))
+    weights, places = head.begin(rows.mask), []
     for _ in range(4):
-        weights = head(torch.zeros(1, 1), head.prepare(torch.randn(1, 3, WIDTH)), ring, weights)
+        weights = head(torch.zeros(1, 1), head.prepare(torch.randn(1, 3, WIDTH)), rows, weights)
         places.append(weights[0, 0].argmax().item())
     assert places == [1, 2, 0, 1]
 
 
 def test_a_flat_head_sharpens_without_vanishing() -> None:
     """(1/rows)^c underflows; its gradient must not become NaN."""
-    head = Head(size=1, width=WIDTH)
+    head = NtmHead(size=1, width=WIDTH)
     with torch.no_grad():
-        head.steer.bias[-1] = 60.0
-    ring = close_ring(torch.ones(1, 128, dtype=torch.bool))
-    stood = torch.full((1, 1, 128), 1 / 128, requires_grad=True)
-    weights = head(torch.ones(1, 1), head.prepare(torch.randn(1, 128, WIDTH)), ring, stood)
+        head.addressing.bias[-1] = 60.0
+    rows = arrange_circularly(torch.ones(1, 128, dtype=torch.bool))
+    previous = torch.full((1, 1, 128), 1 / 128, requires_grad=True)
+    weights = head(torch.ones(1, 1), head.prepare(torch.randn(1, 128, WIDTH)), rows, previous)
     weights.square().sum().backward()
     assert weights.sum().item() == pytest.approx(1, abs=1e-5)
-    assert stood.grad is not None
-    assert stood.grad.isfinite().all()
+    assert previous.grad is not None
+    assert previous.grad.isfinite().all()
 
 
 def test_a_trace_sees_where_heads_write_and_read() -> None:
@@ -114,26 +78,26 @@ def test_a_trace_sees_where_heads_write_and_read() -> None:
         model(SOURCE, MASK, TARGET)
     shapes = {name: tuple(trace.weights(name).shape) for name in trace.names}
     assert shapes == {
-        "encoder.write": (1, 1, 4, ROWS),
-        "encoder.read": (1, 2, 4, ROWS),
-        "decoder.read": (1, 2, 3, ROWS),
+        "encoder.write_head": (1, 1, 4, ROWS),
+        "encoder.read_head": (1, 2, 4, ROWS),
+        "decoder.read_head": (1, 2, 3, ROWS),
     }
 
 
-def look(model: Any, *changes: Change) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+def look(model: Any, *changes: Intervention) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
     """The outputs of a machine under changes, and all its weights."""
     with torch.no_grad(), changing(model, changes), tracing(model) as trace:
         logits = model(SOURCE, MASK, TARGET)
     return logits, {name: trace.weights(name) for name in trace.names}
 
 
-@pytest.mark.parametrize("name", ["encoder.write", "encoder.read", "decoder.read"])
+@pytest.mark.parametrize("name", ["encoder.write_head", "encoder.read_head", "decoder.read_head"])
 def test_a_head_can_be_switched_off_or_look_everywhere(name: str) -> None:
     model = build(heads=2, reads=2)
     own, seen = look(model)
     head = seen[name].shape[1]  # the last one
     for weights, expected in (("none", 0.0), ("uniform", 1 / ROWS)):
-        logits, changed = look(model, Change(name, (head,), weights=weights))
+        logits, changed = look(model, Intervention(name, (head,), weights=weights))
         assert not torch.allclose(logits, own)
         assert torch.equal(changed[name][:, -1], torch.full_like(seen[name][:, -1], expected))
         # at its first step nothing else has changed yet
@@ -142,23 +106,23 @@ def test_a_head_can_be_switched_off_or_look_everywhere(name: str) -> None:
 
 def test_a_temperature_is_that_of_the_last_weights_of_a_head() -> None:
     model = build(heads=2, reads=2)
-    own = look(model)[1]["decoder.read"][:, :, 0]
-    half = look(model, Change("decoder.read", (2,), temperature=0.5))[1]["decoder.read"][:, :, 0]
+    own = look(model)[1]["decoder.read_head"][:, :, 0]
+    half = look(model, Intervention("decoder.read_head", (2,), temperature=0.5))[1]["decoder.read_head"][:, :, 0]
     torch.testing.assert_close(half[:, 0], own[:, 0])
     torch.testing.assert_close(half[:, 1], own[:, 1] ** 2 / (own[:, 1] ** 2).sum(dim=-1, keepdim=True))
 
 
 def test_changes_hold_for_every_hypothesis_of_a_source() -> None:
     torch.manual_seed(2)
-    head = Head(size=5, width=WIDTH, heads=2)
-    ring = close_ring(torch.tensor([[True] * ROWS, [True] * 4 + [False] * (ROWS - 4)]))
+    head = NtmHead(size=5, width=WIDTH, heads=2)
+    rows = arrange_circularly(torch.tensor([[True] * ROWS, [True] * 4 + [False] * (ROWS - 4)]))
     keys, hidden = head.prepare(torch.randn(2, ROWS, WIDTH)), torch.randn(6, 5)  # three hypotheses each
-    stood = head.begin(ring.mask).repeat_interleave(3, dim=0)
+    previous = head.begin(rows.mask).repeat_interleave(3, dim=0)
     with torch.no_grad():
-        own = head(hidden, keys, ring, stood)
-        with changing(head, [Change("", (2,), weights="uniform")]):
-            changed = head(hidden, keys, ring, stood)
-    equal = ring.mask / ring.mask.sum(dim=1, keepdim=True)
+        own = head(hidden, keys, rows, previous)
+        with changing(head, [Intervention("", (2,), weights="uniform")]):
+            changed = head(hidden, keys, rows, previous)
+    equal = rows.mask / rows.mask.sum(dim=1, keepdim=True)
     torch.testing.assert_close(changed[:, 0], own[:, 0])
     torch.testing.assert_close(changed[:, 1], equal.repeat_interleave(3, dim=0))
 
@@ -167,6 +131,6 @@ def test_the_decoder_goes_on_where_the_encoder_stood() -> None:
     model = build(heads=2, reads=2)
     memory = model.encoder(SOURCE, MASK)
     _, state = model.decoder.begin(memory)
-    torch.testing.assert_close(state.read, memory.focus)
+    torch.testing.assert_close(state.weights, memory.head_weights)
     with pytest.raises(ConfigError, match="2 in the encoder and 1 in the decoder"):
         build(heads=2)(SOURCE, MASK, TARGET)

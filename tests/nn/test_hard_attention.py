@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from seq2see.core.choice import Choice, Choices, choosing
 from seq2see.core.errors import Seq2SeeError
-from seq2see.nn.loss import output_cross_entropy
+from seq2see.core.sampled_choices import SampledChoice, SampledChoices, choosing
+from seq2see.nn.cross_entropy import output_cross_entropy
 from seq2see.nn.normalise import Hard, Softmax
 
 ODDS = torch.tensor([1.0, 3.0, 4.0, 2.0])  # a mask forbids the last one
@@ -108,23 +108,25 @@ class Listener:
 
 
 def test_every_choice_meets_the_reward_of_its_token() -> None:
-    listener, choices = Listener(), Choices()
+    listener, choices = Listener(), SampledChoices()
     for step in (0, 1):  # two sources, one head, two steps; the second source has one token
-        choices.record(listener, Choice(*(torch.tensor([[[k + step]], [[k + 2.0 + step]]]) for k in (10.0, 20.0))))
+        choices.record(
+            listener, SampledChoice(*(torch.tensor([[[k + step]], [[k + 2.0 + step]]]) for k in (10.0, 20.0)))
+        )
     loss = choices.loss(torch.tensor([-1.0, -2.0, -3.0]), torch.tensor([[True, True], [True, False]]))
     assert listener.told == ([[10], [11], [12]], [[20], [21], [22]], [-1, -2, -3])
     assert loss.item() == -6
 
 
 def test_choices_that_belong_to_no_target_token_are_refused() -> None:
-    choices = Choices()
-    choices.record(Listener(), Choice(torch.zeros(2, 1, 5), torch.zeros(2, 1, 5)))
+    choices = SampledChoices()
+    choices.record(Listener(), SampledChoice(torch.zeros(2, 1, 5), torch.zeros(2, 1, 5)))
     with pytest.raises(Seq2SeeError, match=r"once for each target token.*got \(2, 1, 5\) for targets of \(2, 3\)"):
         choices.loss(torch.zeros(6), torch.ones(2, 3, dtype=torch.bool))
 
 
 def test_training_without_a_loss_that_listens_is_refused() -> None:
-    with pytest.raises(Seq2SeeError, match="learns from what it chose"):
+    with pytest.raises(Seq2SeeError, match="learns from what it sampled"):
         weigh(Hard())
     with torch.no_grad():
         assert weigh(Hard(soft_share=0.0)).sum() == 1

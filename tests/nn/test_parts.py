@@ -8,12 +8,11 @@ from torch import nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import names, part
-from seq2see.core.trace import tracing
-from seq2see.nn import loss as loss_module
+from seq2see.nn import cross_entropy as loss_module
 from seq2see.nn.cell import Cell, read_sequence
+from seq2see.nn.cross_entropy import output_cross_entropy, shift_targets
 from seq2see.nn.dropout import Dropout
-from seq2see.nn.loss import output_cross_entropy, shift_targets
-from seq2see.nn.pool import Attention, Pool
+from seq2see.nn.pool import Pool
 from seq2see.nn.ragged import list_steps, read_ragged
 
 LENGTHS = torch.tensor([7, 4, 1])
@@ -57,19 +56,17 @@ def test_reading_padded_rows_equals_packing(kind: str, direction: str) -> None:
     torch.testing.assert_close(last, tuple(part[way] for part in finals))
 
 
-def test_pool_is_hans_equation() -> None:
-    torch.manual_seed(1)
-    pool = Attention(size=4)
-    states = torch.randn(3, 7, 4)
-    with tracing(pool) as trace:
-        pooled = pool(Memory(states, MASK))
-    score = pool.attend.score
-    bias = score.key.bias + score.query.weight @ pool.query
-    hidden = np.tanh(states[1, :4].numpy() @ score.key.weight.detach().numpy().T + bias.detach().numpy())
-    weights = np.exp(hidden @ score.vector.detach().numpy())
-    weights /= weights.sum()
-    np.testing.assert_allclose(trace.weights("attend")[1, 0, 0, :4].detach().numpy(), weights, rtol=1e-5)
-    np.testing.assert_allclose(pooled[1].detach().numpy(), weights @ states[1, :4].numpy(), rtol=1e-4)
+def test_an_lstm_begins_with_its_forget_gate_open_and_the_others_half_open() -> None:
+    """Without input: c' = sigmoid(1) c and h' = sigmoid(0) tanh(c'), for a memory that differs in every number."""
+    cell, memory = build_cell("lstm"), torch.tensor([[0.5, -1.0, 2.0]], dtype=torch.double)
+    start = (torch.zeros_like(memory), memory)
+    kept = memory / (1 + np.exp(-1))
+    _, last = cell.run(torch.zeros(1, 1, 5, dtype=torch.double), start)
+    torch.testing.assert_close(last, (kept.tanh() / 2, kept))
+    inputs = torch.randn(1, 1, 5, dtype=torch.double) * 1e-3  # so small that the gates stay where they began
+    new = inputs[0] @ cell.rnn.weight_ih_l0[6:9].T
+    _, last = cell.run(inputs, cell.zeros(inputs[0]))
+    torch.testing.assert_close(last[1], new / 2, rtol=1e-2, atol=0)
 
 
 def read(kind: str, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -98,6 +95,17 @@ def test_pools_of_nothing_are_zero(kind: str) -> None:
     pooled.sum().backward()
     assert states.grad is not None
     assert states.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", names("pool"))
+def test_all_that_a_pool_keeps_is_learned(kind: str) -> None:
+    torch.manual_seed(1)
+    pool = part("pool", kind)(size=4)
+    before = {name: value.clone() for name, value in pool.state_dict().items()}
+    states = torch.randn(3, 7, 4, requires_grad=True)
+    pool(Memory(states, MASK, summary=states[:, 0])).square().sum().backward()
+    torch.optim.SGD([states, *pool.parameters()], lr=1.0).step()
+    assert not [name for name, value in pool.state_dict().items() if torch.equal(value, before[name])]
 
 
 def test_mean_and_largest_by_hand() -> None:
@@ -141,7 +149,7 @@ def test_dropout_is_nothing_when_evaluating() -> None:
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss_module, "CHUNK", 3)  # 11 rows: three chunks and a rest
+    monkeypatch.setattr(loss_module, "MAX_LOGIT_ROWS", 3)  # 11 rows: three chunks and a rest
     torch.manual_seed(1)
     features, weight, bias = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((11, 5), (7, 5), (7,)))
     targets = torch.randint(0, 7, (11,))
@@ -172,7 +180,7 @@ def test_a_loss_that_nobody_learns_from_computes_no_gradients(monkeypatch: pytes
     def aim(*_: object) -> None:
         raise AssertionError("gradients were computed")
 
-    monkeypatch.setattr(loss_module, "_aim", aim)
+    monkeypatch.setattr(loss_module, "_subtract_targets", aim)
     features, weight, bias = torch.randn(3, 5), torch.randn(7, 5, requires_grad=True), torch.zeros(7)
     with torch.inference_mode():
         output_cross_entropy(features, weight, bias, torch.tensor([0, 1, 2]))

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from seq2see.core.change import Change, changing
 from seq2see.core.errors import ConfigError
+from seq2see.core.interventions import Intervention, changing
 from seq2see.core.registry import names, part
 from seq2see.core.trace import tracing
 from seq2see.nn.attend import Attend
@@ -54,7 +54,7 @@ def predict_centres(attend: Attend, given: dict[str, Tensor], source: int) -> np
     return LENGTHS[source] / (1 + np.exp(-hidden @ vector))
 
 
-@pytest.mark.parametrize("kind", ["monotonic", "predictive"])
+@pytest.mark.parametrize("kind", ["local-m", "local-p"])
 @pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])
 @pytest.mark.parametrize("radius", [1, 2, 20])
 def test_local_attention_is_its_equations(kind: str, score: str, radius: int) -> None:
@@ -65,21 +65,21 @@ def test_local_attention_is_its_equations(kind: str, score: str, radius: int) ->
         scores = attend.score(given["query"], attend.prepare(given["keys"])).numpy()
     for source, length in enumerate(LENGTHS):
         steps = np.broadcast_to(given["positions"][source].numpy(), (3, 13))
-        centres = steps if kind == "monotonic" else predict_centres(attend, given, source)
+        centres = steps if kind == "local-m" else predict_centres(attend, given, source)
         s = np.arange(11)
         inside = (np.abs(s - np.round(centres)[..., None]) <= radius) & (s < length)
         e = np.where(inside, np.exp(scores[source]), 0)
         a = e / np.maximum(e.sum(axis=-1, keepdims=True), 1e-300)
-        if kind == "predictive":
+        if kind == "local-p":
             a = a * np.exp(-((s - centres[..., None]) ** 2) / (2 * (radius / 2) ** 2))
         np.testing.assert_allclose(weights[source], a, atol=1e-12)
         np.testing.assert_allclose(context[source], a @ given["values"][source].numpy(), atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["monotonic", "predictive"])
+@pytest.mark.parametrize("kind", ["local-m", "local-p"])
 def test_uniform_weights_are_equal_inside_the_window(kind: str) -> None:
     attend, given = build("dot", {"kind": kind, "radius": 2}), draw()
-    with changing(attend, [Change("", heads=(2,), weights="uniform")]):
+    with changing(attend, [Intervention("", heads=(2,), weights="uniform")]):
         weights = look(attend, given)[1]
     own = look(attend, given)[1]
     inside = own > 0
@@ -91,13 +91,13 @@ def test_uniform_weights_are_equal_inside_the_window(kind: str) -> None:
 @pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])
 def test_a_window_as_wide_as_the_sentence_is_global_attention(score: str) -> None:
     given = draw(queries=11)
-    local, everywhere = build(score, {"kind": "monotonic", "radius": 11}), build(score)
+    local, everywhere = build(score, {"kind": "local-m", "radius": 11}), build(score)
     np.testing.assert_allclose(look(local, given)[0], look(everywhere, given)[0], atol=1e-12)
     np.testing.assert_allclose(look(local, given)[1], look(everywhere, given)[1], atol=1e-12)
 
 
 def test_the_centre_learns_through_the_gaussian() -> None:
-    attend, given = build("dot", {"kind": "predictive", "radius": 2}), draw()
+    attend, given = build("dot", {"kind": "local-p", "radius": 2}), draw()
     attend(**given).sum().backward()
     assert attend.window.vector.grad.abs().sum() > 0
     assert all(parameter.grad.isfinite().all() for parameter in attend.parameters())
@@ -133,4 +133,4 @@ def test_nothing_grows_with_the_sentence(kind: str, score: str) -> None:
 
 def test_a_window_and_a_score_of_positions_exclude_each_other() -> None:
     with pytest.raises(ConfigError, match="a window needs a score that compares contents"):
-        build("location", "monotonic")
+        build("location", "local-m")

@@ -1,4 +1,4 @@
-"""Each rule by hand, and the searches that a configuration and a wish give together."""
+"""Each rule by hand, and the searches that a configuration and decoding options give together."""
 
 from typing import Any
 
@@ -8,9 +8,10 @@ from torch import Tensor
 
 from seq2see.core.errors import ConfigError, SearchError
 from seq2see.search.beam import Beam
-from seq2see.search.choose import choose_search, read_search
+from seq2see.search.factory import choose_rules, choose_search, read_search
 from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Limits
+from seq2see.search.options import DecodeOptions
 from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, Rules
 from seq2see.search.sample import Sample
 
@@ -123,14 +124,51 @@ def test_rules_stand_among_the_options_of_any_search() -> None:
         read_search({"kind": "beam", "no_repeat": "three"})
 
 
-def test_wishes_change_the_configured_search() -> None:
+def test_options_change_the_configured_search() -> None:
     configured = {"kind": "beam", "width": 3, "length_penalty": 0.5, "no_repeat": 2}
-    assert vars(choose_search(configured)) == vars(Beam(width=3, length_penalty=0.5))
-    assert vars(choose_search(configured, n_best=4)) == vars(Beam(width=4, length_penalty=0.5, n_best=4))
-    wide = choose_search(configured, beam=7, options={"coverage_penalty": 0.2})
-    assert vars(wide) == vars(Beam(width=7, length_penalty=0.5, coverage_penalty=0.2))
+
+    def choose(spec: Any, **options: Any) -> Any:
+        return vars(choose_search(spec, DecodeOptions(**options)))
+
+    assert choose(configured) == vars(Beam(width=3, length_penalty=0.5))
+    assert choose(configured, n_best=4) == vars(Beam(width=4, length_penalty=0.5, n_best=4))
+    assert choose(configured, length_penalty=0.0) == vars(Beam(width=3, length_penalty=0.0))
+    wide = choose(configured, beam=7, coverage_penalty=0.2)
+    assert wide == vars(Beam(width=7, length_penalty=0.5, coverage_penalty=0.2))
     assert isinstance(choose_search("greedy"), Greedy)
-    assert vars(choose_search("greedy", n_best=2)) == vars(Beam(width=2, n_best=2))
-    assert vars(choose_search({"kind": "sample", "seed": 3}, n_best=2)) == vars(Sample(seed=3, n_best=2))
+    assert choose("greedy", n_best=2) == vars(Beam(width=2, n_best=2))
+    assert choose({"kind": "sample", "seed": 3}, n_best=2) == vars(Sample(seed=3, n_best=2))
+    assert choose({"kind": "sample", "seed": 3}, temperature=0.5) == vars(Sample(seed=3, temperature=0.5))
+    assert choose(configured, top_k=4) == vars(Sample(top_k=4))
     with pytest.raises(SearchError, match="length_penalty must go with a beam; got the search greedy"):
-        choose_search("greedy", options={"length_penalty": 0.5})
+        choose("greedy", length_penalty=0.5)
+    with pytest.raises(SearchError, match="seed must go with sampling; got beam and mbr_power of a beam as well"):
+        choose(configured, seed=1, beam=2, mbr_power=1.0)
+
+
+def test_options_put_minimum_bayes_risk_around_a_beam_or_take_it_away() -> None:
+    beam = {"kind": "beam", "width": 4, "length_penalty": 0.5}
+    configured = {"kind": "mbr", "search": beam, "power": 2.0, "samples": 8, "precision": 0.7, "no_repeat": 3}
+
+    def choose(spec: Any, **options: Any) -> tuple[Any, Any]:
+        search: Any = choose_search(spec, DecodeOptions(**options))
+        outer = (search.power, search.samples, search.precision, search.n_best)
+        return outer, vars(search.search)
+
+    plain = vars(Beam(width=4, length_penalty=0.5))
+    assert choose(configured) == ((2.0, 8, 0.7, 1), plain)
+    assert choose(configured, mbr_power=1.5, mbr_samples=0) == ((1.5, 0, 0.7, 1), plain)
+    assert choose(configured, n_best=6) == ((2.0, 8, 0.7, 6), vars(Beam(width=6, length_penalty=0.5)))
+    assert choose(configured, beam=2) == ((2.0, 8, 0.7, 1), vars(Beam(width=2, length_penalty=0.5)))
+    assert choose(beam, mbr_power=1.5) == ((1.5, 0, 0.5, 1), plain)
+    assert choose("greedy", beam=4, mbr_power=1.0, mbr_samples=3) == ((1.0, 3, 0.5, 1), vars(Beam(width=4)))
+    assert vars(choose_search(configured, DecodeOptions(mbr_power=0.0))) == plain
+    with pytest.raises(SearchError, match="mbr_samples must go with minimum Bayes risk decoding; got none"):
+        choose_search(beam, DecodeOptions(mbr_samples=3))
+    assert read_search(configured)[1] == Rules(no_repeat=3)
+
+
+def test_options_change_the_configured_rules() -> None:
+    rules = Rules(no_repeat=3, ban=["a"], max_length=9)
+    assert choose_rules(rules, DecodeOptions(min_length=2)) == Rules(2, 9, 3, ["a"])
+    assert choose_rules(rules, DecodeOptions(no_repeat=0, ban=("b",))) == Rules(no_repeat=0, ban=("b",), max_length=9)

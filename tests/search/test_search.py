@@ -10,20 +10,22 @@ from torch import Tensor
 from seq2see.core.errors import SearchError
 from seq2see.core.registry import names, part
 from seq2see.search.beam import Beam, top
-from seq2see.search.consensus import TEMPERATURE, draw_witnesses, vote
 from seq2see.search.ensemble import average
 from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Hypothesis, Limits
+from seq2see.search.mbr import SAMPLE_TEMPERATURE, MinimumBayesRisk, draw_samples, score_candidates
 from seq2see.search.sample import Sample, draw
 from seq2see.testing import check_search
-from seq2see.testing.searching import CASES, END, SOURCES, START, list_outputs, table_step
+from seq2see.testing.search_laws import CASES, END, SOURCES, START, list_outputs, table_step
 
 SEARCHES = [
-    *({"kind": name} for name in names("search")),
+    *({"kind": name} for name in names("search") if name != "mbr"),
     {"kind": "beam", "width": 1},
     {"kind": "beam", "width": 3, "n_best": 3, "length_form": "gnmt"},
-    {"kind": "beam", "width": 3, "n_best": 2, "consensus": 2.0},
-    {"kind": "beam", "width": 3, "n_best": 2, "consensus": 2.0, "witnesses": 7, "precision": 0.7},
+    {"kind": "mbr", "search": "beam"},
+    {"kind": "mbr", "search": {"kind": "beam", "width": 3}, "n_best": 2, "power": 2.0},
+    {"kind": "mbr", "search": {"kind": "beam", "width": 3}, "n_best": 2, "power": 2.0, "samples": 7, "precision": 0.7},
+    {"kind": "mbr", "search": {"kind": "sample", "n_best": 3}, "n_best": 2, "samples": 4},
     {"kind": "sample", "n_best": 3},
     {"kind": "sample", "top_k": 2, "temperature": 0.5},
 ]
@@ -89,13 +91,13 @@ def test_coverage_counts_what_was_looked_at() -> None:
         assert hypotheses[0].score == pytest.approx(scores[hypotheses[0].tokens], abs=1e-4)
 
 
-def test_outputs_vote_for_what_they_share() -> None:
+def test_the_expected_utility_of_candidates_by_hand() -> None:
     def say(probability: float, *tokens: int, finished: bool = True) -> Hypothesis:
         whole = (*tokens, END) if finished else tokens
         return Hypothesis(whole, (-1.0,), score=math.log(probability), finished=finished)
 
     alone, near, nearer, short = say(0.4, 5, 6), say(0.2, 7, 8, 9), say(0.2, 7, 8, finished=False), say(0.2, 7)
-    scores = [each.score for each in vote([alone, near, nearer, short], power=1.0)]
+    scores = [each.score for each in score_candidates([alone, near, nearer, short], power=1.0)]
     # one token: 5 6 agrees with itself; 7 8 9 and 7 8 share two of three and of two (F-measure 4/5), 7 8 9 and 7 one of
     # three and of one (1/2), 7 8 and 7 one of two and of one (2/3); two tokens: 7 8 9 and 7 8 share one of two and of
     # one (2/3); 7 has none, and agrees with itself alone
@@ -103,52 +105,74 @@ def test_outputs_vote_for_what_they_share() -> None:
     assert scores[1] == pytest.approx((0.2 * (1 + 4 / 5 + 1 / 2) + 0.2 * (1 + 2 / 3)) / 2)
     assert scores[2] == pytest.approx((0.2 * (1 + 4 / 5 + 2 / 3) + 0.2 * (1 + 2 / 3)) / 2)
     assert scores[3] == pytest.approx((0.2 * (1 + 1 / 2 + 2 / 3) + 0.2) / 2)
-    assert vote([alone], power=1.0)[0].score == pytest.approx(1)
-    sharp = [each.score for each in vote([alone, near, nearer], power=50.0)]
+    assert score_candidates([alone], power=1.0)[0].score == pytest.approx(1)
+    sharp = [each.score for each in score_candidates([alone, near, nearer], power=50.0)]
     assert sharp[0] == pytest.approx(1)  # all weight on the likeliest
 
 
-def test_witnesses_have_two_thirds_of_the_voices_and_precision_is_for_short_outputs() -> None:
+def test_samples_have_two_thirds_of_the_weight_and_precision_is_for_short_outputs() -> None:
     def say(*tokens: int) -> Hypothesis:
         return Hypothesis((*tokens, END), (-1.0,), score=-1.0, finished=True)
 
     first, second = say(5, 6), say(7, 8, 9)
-    witnesses = [say(7), say(5, 6, 5, 6)]
-    scores = [each.score for each in vote([first, second], witnesses, power=1.0)]
+    samples = [say(7), say(5, 6, 5, 6)]
+    scores = [each.score for each in score_candidates([first, second], samples, power=1.0)]
     # 5 6 and 5 6 5 6 share two of two and of four tokens (2/3), and one of one and of three pairs (1/2)
     assert scores[0] == pytest.approx(1 / 6 + 2 / 3 / 2 * (2 / 3 + 1 / 2) / 2)
     assert scores[1] == pytest.approx(1 / 6 + 2 / 3 / 2 * (1 / 2 + 0) / 2)
     precise, thorough = (
-        [each.score for each in vote([first, second], witnesses, power=1.0, precision=share)] for share in (1.0, 0.0)
+        [each.score for each in score_candidates([first, second], samples, power=1.0, precision=share)]
+        for share in (1.0, 0.0)
     )
     assert precise == pytest.approx([1 / 6 + 1 / 3, 1 / 6 + 1 / 3 * (1 / 3) / 2])  # 5 6 says nothing else
     assert thorough == pytest.approx([1 / 6 + 1 / 3 * (2 / 4 + 1 / 3) / 2, 1 / 6 + 1 / 3 / 2])  # 7 8 9 says all of 7
 
 
-def test_witnesses_are_drawn_as_often_as_they_are_likely() -> None:
+def test_samples_are_drawn_as_often_as_they_are_likely() -> None:
     step, state, fixed = table_step(4)
     limits = CASES["no rule"].limits()
-    found = draw_witnesses(step, state, fixed, limits, count=4000)
+    found = draw_samples(step, state, fixed, limits, count=4000)
     logits, _ = step(torch.full((SOURCES,), START), state, fixed)
     logprobs = limits.logprobs(logits, torch.empty(SOURCES, 0, dtype=torch.long), torch.arange(SOURCES))
-    for source, witnesses in enumerate(found):
-        assert len(witnesses) == 4000
-        firsts = torch.bincount(torch.tensor([each.tokens[0] for each in witnesses]), minlength=logprobs.shape[1])
-        expected = (logprobs[source] / TEMPERATURE).softmax(dim=0)
+    for source, samples in enumerate(found):
+        assert len(samples) == 4000
+        firsts = torch.bincount(torch.tensor([each.tokens[0] for each in samples]), minlength=logprobs.shape[1])
+        expected = (logprobs[source] / SAMPLE_TEMPERATURE).softmax(dim=0)
         torch.testing.assert_close(firsts / 4000, expected, atol=0.03, rtol=0)
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("witnesses", [0, 9])
-def test_a_vote_only_ranks_anew(name: str, witnesses: int) -> None:
+@pytest.mark.parametrize("samples", [0, 9])
+def test_minimum_bayes_risk_only_ranks_anew(name: str, samples: int) -> None:
     step, state, fixed = table_step(4)
-    plain, voted = (
-        Beam(width=6, n_best=6, consensus=power, witnesses=witnesses)(step, state, fixed, CASES[name].limits())
-        for power in (0.0, 2.0)
-    )
-    for before, after in zip(plain, voted, strict=True):
+    beam = part("search", {"kind": "beam", "width": 6, "n_best": 6})
+    around = MinimumBayesRisk(search=beam, power=2.0, samples=samples, n_best=6)
+    plain, ranked = (search(step, state, fixed, CASES[name].limits()) for search in (beam(), around))
+    for before, after in zip(plain, ranked, strict=True):
         assert {each.tokens: each.logprobs for each in before} == {each.tokens: each.logprobs for each in after}
         assert [each.score for each in after] == sorted((each.score for each in after), reverse=True)
+
+
+def test_one_candidate_needs_no_samples() -> None:
+    single = MinimumBayesRisk(search=part("search", {"kind": "beam", "width": 1}), samples=9)
+    assert (single.samples, single.width) == (0, 1)
+    several = MinimumBayesRisk(search=part("search", {"kind": "beam", "width": 4}), samples=9)
+    assert (several.samples, several.width) == (9, 9)
+    for row in single(*table_step(4), CASES["no rule"].limits()):
+        assert [each.score for each in row] == pytest.approx([1])  # it agrees with itself
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"search": "greedy"}, "mbr must be around a search that lists its candidates, such as beam; got greedy"),
+        ({"search": "beam", "power": 0.0}, "power of mbr must be above 0; got 0"),
+        ({"search": {"kind": "beam", "width": 4}, "n_best": 5}, "got 5 of 4; widen the beam"),
+    ],
+)
+def test_minimum_bayes_risk_that_cannot_be_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(SearchError, match=sentence):
+        part("search", {"kind": "mbr", **options})()
 
 
 def test_coverage_without_attention_is_refused() -> None:
@@ -200,8 +224,8 @@ def test_n_best_needs_room() -> None:
         Beam(width=4, n_best=5)
 
 
-@pytest.mark.parametrize("vocabulary", [4, 640, 641, 1000, 1024])
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("vocabulary", [5, 64, 65, 200, 640, 641, 1000, 1024])
+@pytest.mark.parametrize("count", [1, 2, 4, 5])
 def test_the_largest_are_found_in_blocks(vocabulary: int, count: int) -> None:
     scores = torch.randn(7, vocabulary, generator=torch.Generator().manual_seed(vocabulary))
     scores[1, 2:] = -torch.inf
@@ -265,3 +289,25 @@ def test_samples_follow_their_seed() -> None:
     one, two, other = (Sample(n_best=5, seed=s)(step, state, fixed, CASES["no rule"].limits()) for s in (1, 1, 2))
     assert one == two
     assert one != other
+
+
+def test_each_output_of_a_source_is_another_draw() -> None:
+    step, state, fixed = table_step(2)
+    limits = CASES["no rule"].limits()
+    found = Sample(n_best=300, temperature=0.7)(step, state, fixed, limits)
+    logits, _ = step(torch.full((SOURCES,), START), state, fixed)
+    for source, hypotheses in enumerate(found):
+        expected = logits[source].log_softmax(dim=0)
+        expected[START] = -torch.inf
+        firsts = torch.bincount(torch.tensor([each.tokens[0] for each in hypotheses]), minlength=4)
+        torch.testing.assert_close(firsts / 300, (expected / 0.7).softmax(dim=0), atol=0.09, rtol=0)
+        assert [each.score for each in hypotheses] == sorted((each.score for each in hypotheses), reverse=True)
+
+
+def test_neighbouring_seeds_share_no_draw() -> None:
+    def even(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.zeros(len(tokens), 50), state
+
+    limits = Limits(START, END, torch.tensor([8]), banned=(START, END))
+    drawn = [Sample(n_best=4, seed=seed)(even, torch.zeros(1), torch.zeros(1), limits)[0] for seed in range(4)]
+    assert len({each.tokens for hypotheses in drawn for each in hypotheses}) == 16

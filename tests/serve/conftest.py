@@ -10,7 +10,7 @@ from PIL import Image
 from planted import configure_planted, write_planted
 from reversal import SMALL, configure, start, write_reversals
 
-from seq2see.run import Run, load
+from seq2see.runs.run import Run, load
 
 HEADS = {"size": 8, "inner_size": 16, "layers": 2, "heads": 2}
 TRANSFORMER = {"encoder": {"kind": "transformer", **HEADS}, "decoder": {"kind": "transformer", **HEADS}}
@@ -23,7 +23,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     data = write_reversals(folder / "reversed.tsv", 64)
     for name, preset, model in (("rnn", "bahdanau2015", SMALL), ("heads", "transformer-tiny", TRANSFORMER)):
         config = configure(data, preset=preset, model=model, tokens={"joint": "characters"}, updates=4)
-        list(start(config, folder / name).fit.run())
+        list(start(config, folder / name).loop.run())
     return [folder / "rnn", folder / "heads"]
 
 
@@ -34,7 +34,7 @@ def run(folders: list[Path]) -> Run:
 
 @pytest.fixture(scope="session")
 def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that writes about pictures, trained for a moment."""
+    """A run that writes about images, trained for a moment."""
     folder = tmp_path_factory.mktemp("captions")
     rows = []
     for name in ("red", "green", "blue", "white"):
@@ -43,11 +43,11 @@ def captions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "captions.tsv").write_text("".join(rows))
     encoder = {"kind": "cnn", "backbone": "small", "layer": 1, "size": 8}
     decoder = {"kind": "rnn", "size": 8, "embedding_size": 8}
-    tokens = {"source": {"kind": "pictures", "size": 16}, "target": "words"}
+    tokens = {"source": {"kind": "images", "size": 16}, "target": "words"}
     config = configure(
         folder / "captions.tsv", model={"encoder": encoder, "decoder": decoder}, tokens=tokens, updates=4
     )
-    list(start(config, folder / "captions").fit.run())
+    list(start(config, folder / "captions").loop.run())
     return folder / "captions"
 
 
@@ -56,5 +56,5 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that labels documents, trained for a moment."""
     folder = tmp_path_factory.mktemp("labels")
     config = configure_planted(write_planted(folder / "planted.jsonl", 16), updates=4)
-    list(start(config, folder / "labels").fit.run())
+    list(start(config, folder / "labels").loop.run())
     return folder / "labels"

@@ -10,46 +10,46 @@ from typing import Any
 
 import httpx2
 
-from seq2see.serve.app import make_app
-from seq2see.serve.batcher import Job
-from seq2see.serve.desk import Desk
-from seq2see.serve.schema import Bounds
+from seq2see.serve.application import make_app
+from seq2see.serve.batch_queue import DecodeJob
+from seq2see.serve.handler import RequestHandler
+from seq2see.serve.model_registry import ModelRegistry
+from seq2see.serve.requests import Bounds
 from seq2see.serve.server import Server, name_address, open_socket
-from seq2see.serve.shelf import Shelf
 
 Client = httpx2.AsyncClient
 
 
 @asynccontextmanager
-async def serving(paths: list[Path], **options: Any) -> AsyncIterator[tuple[Client, Desk]]:
-    """A client and the desk it speaks to."""
+async def serving(paths: list[Path], **options: Any) -> AsyncIterator[tuple[Client, RequestHandler]]:
+    """A client and the handler it speaks to."""
     options = {"bounds": Bounds(seconds=300.0), **options}  # a busy machine may take its time
-    app, desk = make_app(Shelf(paths, **options.pop("shelf", {})), **options)
-    desk.batcher.start()
+    app, handler = make_app(ModelRegistry(paths, **options.pop("registry", {})), **options)
+    handler.batcher.start()
     transport = httpx2.ASGITransport(app=app)
     try:
         async with Client(transport=transport, base_url="http://localhost") as client:
-            yield client, desk
+            yield client, handler
     finally:
-        desk.batcher.close()
+        handler.batcher.close()
 
 
-def ask(paths: list[Path], talk: Callable[[Client, Desk], Awaitable[Any]], **options: Any) -> Any:
+def ask(paths: list[Path], talk: Callable[[Client, RequestHandler], Awaitable[Any]], **options: Any) -> Any:
     """Let a conversation with a server happen."""
 
     async def happen() -> Any:
-        async with serving(paths, **options) as (client, desk):
-            return await talk(client, desk)
+        async with serving(paths, **options) as (client, handler):
+            return await talk(client, handler)
 
     return asyncio.run(happen())
 
 
 @asynccontextmanager
-async def occupied(desk: Desk) -> AsyncIterator[None]:
+async def occupied(handler: RequestHandler) -> AsyncIterator[None]:
     """The model is busy with something else inside the block."""
     begun, done = threading.Event(), threading.Event()
-    job = Job(lambda _: begun.set() or done.wait(20))
-    desk.batcher.submit([job])
+    job = DecodeJob(lambda _: begun.set() or done.wait(20))
+    handler.batcher.submit([job])
     await asyncio.to_thread(begun.wait, 20)
     try:
         yield
@@ -60,8 +60,8 @@ async def occupied(desk: Desk) -> AsyncIterator[None]:
 class listening:  # noqa: N801 (reads as what it does)
     """A server on a port of its own."""
 
-    def __init__(self, shelf: Shelf, **options: Any) -> None:
-        self.server = Server(*make_app(shelf, **options))
+    def __init__(self, registry: ModelRegistry, **options: Any) -> None:
+        self.server = Server(*make_app(registry, **options))
         self.socket = open_socket("127.0.0.1", 0)
         self.thread = threading.Thread(target=lambda: self.server.run(sockets=[self.socket]))
 

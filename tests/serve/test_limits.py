@@ -12,20 +12,20 @@ from served import Client, ask, occupied
 
 from seq2see.core.registry import part
 from seq2see.models.seq2seq import build_seq2seq
-from seq2see.run import load
-from seq2see.serve.app import make_app
-from seq2see.serve.batcher import count_heads
-from seq2see.serve.desk import Desk
-from seq2see.serve.meter import Counter, Histogram
-from seq2see.serve.schema import Bounds
-from seq2see.serve.shelf import Shelf
+from seq2see.runs.run import load
+from seq2see.serve.application import make_app
+from seq2see.serve.batch_queue import count_heads
+from seq2see.serve.handler import RequestHandler
+from seq2see.serve.model_registry import ModelRegistry
+from seq2see.serve.prometheus_metrics import Counter, Histogram
+from seq2see.serve.requests import Bounds
 
 
 def test_a_full_queue_says_when_to_come_back(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
-        async with occupied(desk):
+    async def talk(client: Client, handler: RequestHandler) -> None:
+        async with occupied(handler):
             first = asyncio.create_task(client.post("/v1/predict", json={"texts": ["a", "b"]}))
-            while len(desk.batcher.waiting) < 2:
+            while len(handler.batcher.waiting) < 2:
                 await asyncio.sleep(0.01)
             answer = await client.post("/v1/predict", json={"text": "c"})
             assert answer.status_code == 429
@@ -36,13 +36,13 @@ def test_a_full_queue_says_when_to_come_back(folders: list[Path]) -> None:
 
 
 def test_a_request_that_takes_too_long_is_told_so_and_makes_room(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
-        async with occupied(desk):
+    async def talk(client: Client, handler: RequestHandler) -> None:
+        async with occupied(handler):
             answer = await client.post("/v1/predict", json={"text": "c"})
             assert answer.status_code == 504
             stream = await client.post("/v1/predict/stream", json={"text": "c"})
             assert "event: error" in stream.text
-            assert not desk.batcher.waiting
+            assert not handler.batcher.waiting
 
     ask(folders, talk, bounds=Bounds(seconds=0.2))
 
@@ -50,8 +50,8 @@ def test_a_request_that_takes_too_long_is_told_so_and_makes_room(folders: list[P
 @pytest.mark.parametrize("path", ["/v1/predict", "/v1/predict/stream", "/v1/explain"])
 def test_who_hangs_up_makes_room(folders: list[Path], path: str) -> None:
     async def happen() -> None:
-        app, desk = make_app(Shelf(folders))
-        desk.batcher.start()
+        app, handler = make_app(ModelRegistry(folders))
+        handler.batcher.start()
         gone, sent = asyncio.Event(), []
         body = [{"type": "http.request", "body": json.dumps({"text": "abc"}).encode(), "more_body": False}]
 
@@ -67,34 +67,38 @@ def test_who_hangs_up_makes_room(folders: list[Path], path: str) -> None:
         headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
         scope = {"type": "http", "asgi": {"spec_version": "2.4"}, "method": "POST", "path": path, "headers": headers}
         scope |= {"query_string": b"", "root_path": "", "scheme": "http", "http_version": "1.1", "client": ("::1", 1)}
-        async with occupied(desk):
+        async with occupied(handler):
             visit = asyncio.create_task(app(scope, receive, send))
-            while not desk.batcher.waiting:
+            while not handler.batcher.waiting:
                 await asyncio.sleep(0.01)
             gone.set()
             await asyncio.wait_for(visit, 10)
-            assert not desk.batcher.waiting
+            assert not handler.batcher.waiting
         assert not any(b"done" in message.get("body", b"") for message in sent)
-        desk.batcher.close()
+        handler.batcher.close()
 
     asyncio.run(happen())
 
 
 def test_bodies_are_bounded_whatever_their_header_says(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
-        async def pieces() -> Any:  # no length in the header
-            for _ in range(10):
-                yield b" " * 100
+    async def talk(client: Client, handler: RequestHandler) -> None:
+        async def iterate(pieces: list[bytes]) -> Any:  # no length in the header
+            for piece in pieces:
+                yield piece
 
-        for content in (b" " * 1000, pieces()):
+        exactly = b'{"text": "a"}'.ljust(500)
+        for content in (exactly, iterate([exactly[:300], exactly[300:]])):
+            answer = await client.post("/v1/predict", content=content, headers={"content-type": "application/json"})
+            assert answer.status_code == 200, answer.text
+        for content in (b" " * 1000, exactly + b" ", iterate([exactly, b" "]), iterate([b" " * 100] * 10)):
             answer = await client.post("/v1/predict", content=content, headers={"content-type": "application/json"})
             assert (answer.status_code, list(answer.json())) == (413, ["error"])
 
-    ask(folders, talk, bounds=Bounds(body=500))
+    ask(folders, talk, bounds=Bounds(body=500, seconds=300.0))
 
 
 def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> None:
         for path, body in (
             ("explain", {}),
             ("predict", {"attention": "full"}),
@@ -102,8 +106,8 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
         ):
             answer = await client.post(f"/v1/{path}", json={"model": "heads", "text": "a" * 60, **body})
             assert (answer.status_code, "source tokens of this run" in answer.text) == (409, True)
-        question = {"model": "heads", "text": "abc", "max_length": 9}
-        assert (await client.post("/v1/explain", json=question)).status_code == 200
+        request = {"model": "heads", "text": "abc", "max_length": 9}
+        assert (await client.post("/v1/explain", json=request)).status_code == 200
 
     ask(folders, talk, bounds=Bounds(weights=12 * 100, seconds=300.0))
 
@@ -111,20 +115,23 @@ def test_attention_is_bounded_before_it_is_computed(folders: list[Path]) -> None
 def test_what_leaving_out_reads_is_bounded(folders: list[Path], labels: Path) -> None:
     asked = [{"model": "rnn", "text": "ab " * 300, "max_length": 3}, {"model": "labels", "text": "it rains " * 450}]
 
-    async def talk(client: Client, desk: Desk) -> Any:
+    async def talk(client: Client, handler: RequestHandler) -> Any:
         plain = [(await client.post("/v1/explain", json=body)).status_code for body in asked]
-        return plain, [await client.post("/v1/explain", json={**body, "leave_out": True}) for body in asked]
+        return plain, [await client.post("/v1/explain", json={**body, "leave_one_out": True}) for body in asked]
 
     plain, left = ask([*folders, labels], talk)
     assert plain == [200, 200]
     for answer, most in zip(left, ("50,000", "500,000"), strict=True):
-        assert (answer.status_code, f"leave_out reads up to {most} tokens" in answer.text) == (409, True)
+        assert (answer.status_code, f"leave_one_out reads up to {most} tokens" in answer.text) == (409, True)
 
 
 def test_heads_are_counted_wherever_they_are(folders: list[Path]) -> None:
     recurrent, transformer = (load(folder) for folder in folders)
     small = {"kind": "ntm", "size": 4, "embedding_size": 2, "heads": 3}
-    parts = {"encoder": part("encoder", {**small, "width": 2}), "decoder": part("decoder", {**small, "start": "carry"})}
+    parts = {
+        "encoder": part("encoder", {**small, "width": 2}),
+        "decoder": part("decoder", {**small, "initial_state": "copy"}),
+    }
     machine = build_seq2seq(**parts, source_sizes={"vocabulary": 7}, target_vocabulary=7)
     # one; two layers with three attentions of two heads; three heads that read on each side, and one that writes
     counts = [count_heads(run) for run in (recurrent, transformer, replace(recurrent, model=machine))]
@@ -132,7 +139,7 @@ def test_heads_are_counted_wherever_they_are(folders: list[Path]) -> None:
 
 
 def test_outputs_are_bounded_too(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> None:
         for path, body, status, said in (
             ("explain", {"target": "a" * 21}, 422, "21 in target"),
             ("predict", {"prefix": "a" * 21}, 422, "21 in prefix"),
@@ -147,8 +154,51 @@ def test_outputs_are_bounded_too(folders: list[Path]) -> None:
     ask(folders, talk, bounds=Bounds(weights=12 * 100, text=20, seconds=300.0))
 
 
+def test_bounds_themselves_are_within_bounds(folders: list[Path], labels: Path) -> None:
+    asked: list[tuple[dict[str, Any], dict[str, Any]]] = [
+        ({"beam": 3}, {"beam": 4}),
+        ({"beam": 3, "n_best": 3}, {"beam": 3, "n_best": 4}),
+        ({"beam": 2, "mbr_power": 1, "mbr_samples": 5}, {"beam": 2, "mbr_power": 1, "mbr_samples": 6}),
+        ({"max_length": 7}, {"max_length": 8}),
+        ({"min_length": 6, "max_length": 7}, {"min_length": 7, "max_length": 7}),
+        ({"text": "a" * 9}, {"text": "a" * 10}),
+        ({"text": None, "texts": ["a", "b"]}, {"text": None, "texts": ["a", "b", "c"]}),
+        ({"prefix": "a" * 9}, {"prefix": "a" * 10}),
+        ({"prefix_ids": [5] * 7}, {"prefix_ids": [5] * 8}),
+    ]
+
+    async def talk(client: Client, handler: RequestHandler) -> None:
+        for bodies in asked:
+            for body, status in zip(bodies, (200, 422), strict=True):
+                answer = await client.post("/v1/predict", json={"model": "rnn", "text": "a", **body})
+                assert answer.status_code == status, (body, answer.text)
+        for sentence, status in (("a" * 8, 200), ("a" * 9, 409)):  # and a break behind it
+            answer = await client.post("/v1/predict", json={"model": "labels", "document": [sentence]})
+            assert answer.status_code == status, answer.text
+
+    bounds = Bounds(text=9, texts=2, beam=3, samples=5, length=7, seconds=300.0)
+    ask([*folders, labels], talk, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    ("budget", "beam", "batches"), [(0, 1, 5), (7, 1, 5), (8, 1, 3), (11, 1, 3), (12, 1, 2), (20, 1, 1), (16, 2, 3)]
+)
+def test_no_batch_costs_more_than_its_budget(folders: list[Path], budget: int, beam: int, batches: int) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> Any:
+        async with occupied(handler):  # which is a batch of its own
+            body = {"texts": ["abc", "def", "bad", "cab", "fed"], "beam": beam, "max_length": 4}  # 4 tokens each
+            waiting = asyncio.create_task(client.post("/v1/predict", json=body))
+            while len(handler.batcher.waiting) < 5:
+                await asyncio.sleep(0.01)
+        assert (await waiting).status_code == 200
+        return handler.metrics.batch_size.lines()
+
+    *_, total, count = ask(folders[:1], talk, batch_tokens=budget)
+    assert [line.split()[-1] for line in (total, count)] == ["6", str(batches + 1)]
+
+
 def test_a_token_is_asked_for_where_it_matters(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> None:
         for path, status in (("/v1/models", 401), ("/metrics", 401), ("/health", 200), ("/ready", 200)):
             assert (await client.get(path)).status_code == status
         for token, status in (("Bearer secret", 200), ("Bearer secre", 401), ("secre", 401), ("Bearer ä", 401)):
@@ -160,9 +210,10 @@ def test_a_token_is_asked_for_where_it_matters(folders: list[Path]) -> None:
 
 
 def test_other_names_and_other_sites_are_refused(folders: list[Path]) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> None:
         hosts = (("localhost", 200), ("127.0.0.1:8000", 200), ("[::1]:8000", 200), ("mine.org", 200), ("evil.org", 421))
-        for host, status in (*hosts, ("localhost.evil.org", 421), ("[", 421)):
+        others = ("localhost.evil.org", "evil-localhost", "evil.localhost", "notmine.org", "ours.mine.org", "[", "")
+        for host, status in (*hosts, ("MINE.org:80", 200), *((other, 421) for other in others)):
             assert (await client.get("/health", headers={"host": host})).status_code == status, host
         for origin, status in (("http://localhost", 200), ("http://evil.org", 403), ("null", 403)):
             assert (await client.get("/health", headers={"origin": origin})).status_code == status
@@ -174,7 +225,7 @@ def test_other_names_and_other_sites_are_refused(folders: list[Path]) -> None:
 
 
 def test_runs_appear_and_broken_ones_are_named(folders: list[Path], tmp_path: Path) -> None:
-    async def talk(client: Client, desk: Desk) -> None:
+    async def talk(client: Client, handler: RequestHandler) -> None:
         assert (await client.get("/ready")).status_code == 503
         shutil.copytree(folders[0], tmp_path / "new")
         shutil.copytree(folders[0], tmp_path / "old")
@@ -186,16 +237,16 @@ def test_runs_appear_and_broken_ones_are_named(folders: list[Path], tmp_path: Pa
         broken = await client.post("/v1/predict", json={"model": "old", "text": "abc"})
         assert (broken.status_code, "cut short" in broken.json()["error"]) == (503, True)
 
-    ask([], talk, shelf={"folder": tmp_path})
+    ask([], talk, registry={"folder": tmp_path})
 
 
 def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: Path) -> None:
     shutil.copytree(folders[0], tmp_path / "run")
-    shelf = Shelf([tmp_path / "run"])
-    _, before = shelf.find(None)
-    assert shelf.find("run")[1] is before
+    registry = ModelRegistry([tmp_path / "run"])
+    _, before = registry.find(None)
+    assert registry.find("run")[1] is before
     (tmp_path / "run" / "weights.safetensors").touch()
-    assert shelf.find("run")[1] is not before
+    assert registry.find("run")[1] is not before
 
 
 def test_numbers_are_in_the_format_of_prometheus() -> None:
@@ -205,7 +256,7 @@ def test_numbers_are_in_the_format_of_prometheus() -> None:
     assert counter.lines() == ['c{path="a\\"b\\\\"} 3']
     histogram = Histogram("h", "about", (1, 2))
     for value in (0.5, 1, 1.5, 9):
-        histogram.see(value)
+        histogram.observe(value)
     assert histogram.lines() == [
         'h_bucket{le="1"} 2',
         'h_bucket{le="2"} 3',

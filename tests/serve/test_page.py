@@ -10,17 +10,16 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
-from browser import Browser, browse, find_browser
 from PIL import Image
 from served import listening
 
-from seq2see.inspect.attention import AttentionTrace
-from seq2see.inspect.colour import LIGHT, mix_colour
-from seq2see.inspect.document import DocumentTrace
-from seq2see.run import load
-from seq2see.search.beam import Beam
-from seq2see.serve.schema import Bounds
-from seq2see.serve.shelf import Shelf
+from browser import Browser, browse, find_browser
+from seq2see.explain.attention_trace import AttentionTrace
+from seq2see.explain.document_trace import DocumentTrace
+from seq2see.render.colours import LIGHT, mix_colour
+from seq2see.runs.run import load
+from seq2see.serve.model_registry import ModelRegistry
+from seq2see.serve.requests import Bounds
 
 pytestmark = [
     pytest.mark.slow,
@@ -39,7 +38,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def address(folders: list[Path]) -> Iterator[str]:
     """A server with both runs, in a thread of this process."""
-    with listening(Shelf(folders), bounds=Bounds(text=60, seconds=300.0)) as place:
+    with listening(ModelRegistry(folders), bounds=Bounds(text=60, seconds=300.0)) as place:
         yield place
 
 
@@ -84,7 +83,7 @@ def test_pointing_lights_both_ways_and_keys_walk(browser: Browser, address: str,
     assert f"{weights[1].max():.4f}" in browser.run("document.querySelector('.readout').textContent")
     assert browser.run("document.querySelectorAll('th.source.painted').length") == weights.shape[1]
     browser.hover("th.source", 2)
-    assert "is looked at by" in browser.run("document.querySelector('.readout').textContent")
+    assert "is attended to by" in browser.run("document.querySelector('.readout').textContent")
     assert browser.run("document.querySelectorAll('th.target.painted').length") == weights.shape[0]
     browser.run("document.querySelector('th.target').focus()")
     browser.press("ArrowRight")
@@ -100,7 +99,7 @@ def test_all_heads_are_shown_in_their_colours_and_can_be_enlarged(
     browser.click("[data-kind=heads]")
     maps = load(folders[1]).predict("fade").attention.maps
     assert browser.run("document.querySelectorAll('.head').length") == sum(len(each.weights) + 1 for each in maps)
-    place = next(place for place, each in enumerate(maps) if each.aligns)
+    place = next(place for place, each in enumerate(maps) if each.is_cross_attention)
     spot = f".head[data-map='{place}'][data-head='1']"
     dot = f"[...document.querySelector(\"{spot} canvas\").getContext('2d').getImageData(2, 1, 1, 1).data].slice(0, 3)"
     colour = mix_colour(float(maps[place].weights[1, 1, 2]), stops=LIGHT)
@@ -120,7 +119,7 @@ def test_words_are_summed_over_sources_and_averaged_over_targets(
     first = [place for place, token in enumerate(trace.target_tokens) if " " not in trace.target[: token.end]]
     word = [row for row in first if trace.target_tokens[row].start < trace.target_tokens[row].end]
     np.testing.assert_allclose(grid[0, 0], trace.weights[word][:, :2].sum(axis=1).mean(), atol=1e-6)
-    assert "summed over those looked at" in browser.text()
+    assert "weights summed over the tokens of a key" in browser.text()
 
 
 def test_what_if_shows_before_and_after(browser: Browser, address: str) -> None:
@@ -139,7 +138,7 @@ def test_what_if_shows_before_and_after(browser: Browser, address: str) -> None:
     rows = browser.run("[...document.querySelectorAll('.output')[1].querySelectorAll('.grid td')].map((c) => c.title)")
     assert {title for title in rows if title} == {"0"}
     state = json.loads(browser.run("decodeURIComponent(location.hash.slice(1))"))
-    assert state["question"]["changes"][0]["weights"] == "none"
+    assert state["request"]["interventions"][0]["weights"] == "none"
     browser.open("about:blank")
     browser.open(f"{address}#{quote(json.dumps(state))}")
     browser.wait("document.querySelectorAll('.output').length === 2 && document.querySelectorAll('.chip').length === 2")
@@ -176,16 +175,15 @@ def test_a_search_is_asked_for_as_filled_in(browser: Browser, address: str, fold
     browser.run("[window.asked, window.send] = [[], fetch]")
     browser.run("window.fetch = (...call) => (asked.push(JSON.parse(call[1]?.body ?? '{}')), send(...call))")
     browser.run("document.querySelector('details.search').open = true")
-    browser.choose(".search select", "beam")
-    asking = {"beam": 4, "consensus": 1.5, "witnesses": 6, "precision": 0.7}
+    browser.choose(".search select", "minimum Bayes risk")
+    asking = {"beam": 4, "mbr_power": 1.5, "mbr_samples": 6, "mbr_precision": 0.7}
     for name, value in asking.items():
         browser.click(f".search input[name={name}]")
         browser.type(str(value))
     write(browser, "abcabc")
     asked = next(body for body in browser.run("asked") if body.get("text") == "abcabc")
     assert {name: asked[name] for name in asking} == asking
-    voting = Beam(width=4, consensus=1.5, witnesses=6, precision=0.7)
-    answer = load(folders[0]).predict("abcabc", search=voting)
+    answer = load(folders[0]).predict("abcabc", beam=4, mbr_power=1.5, mbr_samples=6, mbr_precision=0.7)
     assert browser.run("document.querySelectorAll('.output .raw')[1].textContent").startswith(answer.text)
 
 
@@ -217,7 +215,7 @@ def test_dark_narrow_and_wrong(browser: Browser, address: str) -> None:
 
 
 def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> None:
-    with listening(Shelf(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
+    with listening(ModelRegistry(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         for word in ("wrong", "secret"):
@@ -228,14 +226,14 @@ def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> N
         write(browser, "fade")
 
 
-def test_a_picture_is_seen_word_by_word_and_region_by_region(browser: Browser, captions: Path, tmp_path: Path) -> None:
+def test_a_image_is_seen_word_by_word_and_region_by_region(browser: Browser, captions: Path, tmp_path: Path) -> None:
     file = tmp_path / "half.png"
-    picture = Image.new("RGB", (16, 16), "blue")
-    picture.paste((255, 0, 0), (0, 0, 8, 16))
-    picture.save(file)
+    image = Image.new("RGB", (16, 16), "blue")
+    image.paste((255, 0, 0), (0, 0, 8, 16))
+    image.save(file)
     trace = load(captions).predict(str(file)).faithfulness
     assert isinstance(trace, AttentionTrace)
-    with listening(Shelf([captions]), bounds=Bounds(seconds=300.0)) as address:
+    with listening(ModelRegistry([captions]), bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         browser.wait("document.querySelector('#image')")
@@ -258,12 +256,12 @@ def test_a_picture_is_seen_word_by_word_and_region_by_region(browser: Browser, c
         dot = "[...document.querySelector('.stage canvas').getContext('2d').getImageData(2, 2, 1, 1).data]"
         assert browser.run(dot)[3] == 255  # it is painted
         browser.hover(".stage canvas")
-        assert "most for" in browser.run("document.querySelector('.overlay .readout').textContent")
+        assert "largest weight from" in browser.run("document.querySelector('.overlay .readout').textContent")
         browser.run("[...document.querySelectorAll('.ask label')].find((l) => /region/.test(l.textContent)).click()")
         browser.wait("document.querySelector('.regions td')")
-        falls = browser.run("[...document.querySelectorAll('.regions td')].map((cell) => cell.title)")
-        shown = [-float(fall.replace("\N{MINUS SIGN}", "-")) for fall in falls]
-        np.testing.assert_allclose(shown, [each.fall for each in trace.falls], atol=6e-4)
+        drops = browser.run("[...document.querySelectorAll('.regions td')].map((cell) => cell.title)")
+        shown = [-float(drop.replace("\N{MINUS SIGN}", "-")) for drop in drops]
+        np.testing.assert_allclose(shown, [each.drop for each in trace.drops], atol=6e-4)
     assert browser.complaints() == []
 
 
@@ -271,7 +269,7 @@ def test_a_document_is_seen_at_two_levels(browser: Browser, labels: Path) -> Non
     text = "It rains. The gold is real. A dog runs by."
     trace = load(labels).predict(text).attention
     assert isinstance(trace, DocumentTrace)
-    with listening(Shelf([labels]), bounds=Bounds(seconds=300.0)) as address:
+    with listening(ModelRegistry([labels]), bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         write(browser, text)
@@ -285,7 +283,7 @@ def test_a_document_is_seen_at_two_levels(browser: Browser, labels: Path) -> Non
         assert f"{heaviest.weight:.3f}" in browser.run("document.querySelector('.readout').textContent")
         assert trace.label in browser.run("document.querySelector('.labels').textContent")
         # the search that was chosen for another run is not asked for here
-        state = {"question": {"model": "labels", "text": text, "search": {"way": "beam"}, "prefix": "go"}}
+        state = {"request": {"model": "labels", "text": text, "search": {"kind": "beam"}, "prefix": "go"}}
         browser.open("about:blank")
         browser.open(f"{address}#{quote(json.dumps(state))}")
         browser.wait("document.querySelector('.labels')")

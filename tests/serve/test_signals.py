@@ -44,7 +44,7 @@ def test_told_to_stop_it_finishes_what_it_has_and_refuses_the_rest(folders: list
             while not next(lines).startswith("event: token"):
                 pass
             server.send_signal(signal.SIGTERM)
-            while other.get("/ready").status_code != 503:  # a question before that would wait for the stream to end
+            while other.get("/ready").status_code != 503:  # a request before that would wait for the stream to end
                 pass
             answer = other.post("/v1/predict", json={"text": "abc", "beam": 1})
             assert answer.status_code == 503

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from seq2see.config.load import load_config
+from seq2see.core.special_tokens import START
 from seq2see.core.trace import tracing
 from seq2see.data.pairs import Pairs
-from seq2see.data.tokenise import START
-from seq2see.inspect.explain import explain
+from seq2see.explain.text_attention import explain_text
 from seq2see.search.beam import Beam
 from seq2see.search.greedy import Greedy
 from seq2see.search.rules import Rules
@@ -29,11 +29,11 @@ READERS = [
     {"kind": "before", "score": "location"},
     {"kind": "bottom", "score": "additive"},
     {"kind": "gated", "score": "additive"},
-    {"kind": "gated", "score": "general", "looks": "after"},
+    {"kind": "gated", "score": "general", "attends": "after"},
     {"kind": "before", "score": "additive", "normalise": "hard"},
-    {"kind": "before", "score": "additive", "window": {"kind": "predictive", "radius": 2}},
-    {"kind": "after", "score": "general", "window": {"kind": "monotonic", "radius": 1}},
-    {"kind": "after", "score": "dot", "input_feeding": False, "window": {"kind": "predictive", "radius": 1}},
+    {"kind": "before", "score": "additive", "window": {"kind": "local-p", "radius": 2}},
+    {"kind": "after", "score": "general", "window": {"kind": "local-m", "radius": 1}},
+    {"kind": "after", "score": "dot", "input_feeding": False, "window": {"kind": "local-p", "radius": 1}},
 ]
 MODELS: list[tuple[str, dict[str, Any]]] = [
     *(
@@ -101,11 +101,11 @@ def check_replay(preset: str, halves: dict[str, Any], search: Any) -> None:
             return search(watched.step, Prefixed(state, rows), fixed, limits)
 
     outputs = task.predict(model, TEXTS, Prefixing(), rules=Rules(min_length=4, max_length=7))
-    order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.ids([TEXTS[row]])[0]))
+    order = sorted(range(len(TEXTS)), key=lambda row: -len(task.source.tokenizer.ids([TEXTS[row]])[0]))
     checked = 0
     for number, row in enumerate(order):  # sources are decoded longest first
         for output in outputs[row]:
-            replayed = {m.name: m.weights[0] for m in explain(task, model, TEXTS[row], output.ids).maps}
+            replayed = {m.name: m.weights[0] for m in explain_text(task, model, TEXTS[row], output.ids).maps}
             for position in range(len(output.ids)):
                 stepped = watched.seen[(number, START, *output.ids[:position])]
                 assert stepped.keys() == {name for name in replayed if name.startswith("decoder.")}

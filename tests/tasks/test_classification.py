@@ -1,5 +1,6 @@
-"""Classification: its loss, calibrated probabilities, several labels, company that changes nothing."""
+"""Classification: calibrated probabilities, several labels, company that changes nothing."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from seq2see.config.load import load_config
 from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.batch import collate
 from seq2see.data.pairs import Pairs
-from seq2see.data.sequences import pack
-from seq2see.data.store import Store
-from seq2see.data.tokenise import SPACE
+from seq2see.data.storage.dataset import Store
+from seq2see.data.storage.packed import pack
+from seq2see.data.tokenizers import SPACE
 from seq2see.models.classifier import Classifier
+from seq2see.objectives.label_cross_entropy import mark_labels
 from seq2see.search.beam import Beam
-from seq2see.tasks.calibration import fit_temperature, mark_truth
+from seq2see.tasks.calibration import fit_temperature
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.task import Output, Task
 
@@ -39,36 +41,42 @@ def batch_of(task: Classification, pairs: Pairs) -> Any:
     return collate(store, torch.arange(len(pairs)).numpy())
 
 
-def test_one_label_is_a_softmax(tmp_path: Path) -> None:
-    task, model = make(tmp_path, class_weights="balanced")
-    batch = batch_of(task, ONE)
-    logits = model(batch.source, batch.source_mask)
-    loss = task.loss(model, batch, smoothing=0.1)
-    labels, weights = torch.tensor([1, 0, 1]), torch.tensor([1.5, 0.75])
-    expected = F.cross_entropy(logits, labels, weights, label_smoothing=0.1, reduction="sum")
-    torch.testing.assert_close(loss.total, expected)
-    torch.testing.assert_close(loss.nll, F.cross_entropy(logits, labels, reduction="sum"))
-    assert loss.tokens == 3
-    assert isinstance(task, Task)
-
-
 def test_several_labels_are_as_many_questions(tmp_path: Path) -> None:
     tokens = {
         "source": {"kind": "documents", "words": {"min_count": 1}},
         "target": {"kind": "labels", "separator": "|"},
     }
     task, model = make(tmp_path, MANY, tokens=tokens)
+    assert isinstance(task, Task)
     batch = batch_of(task, MANY)
     truth = torch.tensor([[0.0, 1, 1], [1, 0, 0], [0, 0, 1]])
-    assert mark_truth(batch.targets, batch.target_mask, 3).equal(truth)
+    assert mark_labels(batch.targets, batch.target_mask, 3).equal(truth)
     logits = model(batch.source, batch.source_mask)
     expected = F.binary_cross_entropy(logits.sigmoid(), truth, reduction="sum")
     torch.testing.assert_close(task.loss(model, batch).total, expected)
     (output,) = task.read(torch.tensor([0.1, 0.7, 0.9]), "x")
     assert (output.text, output.score, output.ids) == ("wet|good", pytest.approx(0.7), (2, 1))
     assert task.read(torch.tensor([0.1, 0.4, 0.3]), "x")[0].text == "good"  # at least one
+    assert task.read(torch.tensor([0.49, 0.5, 0.3]), "x")[0].ids == (1,)
+    assert task.read(torch.tensor([0.5, 0.6, 0.3]), "x")[0].ids == (1, 0)
     scores = {m.name: m.value for m in task.score([task.read(t, "")[0] for t in truth], MANY)}
     assert scores == {"accuracy": 100, "micro_f1": 100, "macro_f1": 100}
+
+
+def test_another_model_may_have_the_labels_in_another_order(tmp_path: Path) -> None:
+    task, model = make(tmp_path)
+    names, counts = task.target.names[::-1], task.target.counts[::-1]
+    turned = Classification(task.source, replace(task.target, names=names, counts=counts))
+    other = turned.build(configure_planted(tmp_path / "none").model_copy(update={"seed": 2}))
+    with torch.no_grad():
+        other.output.weight.mul_(10)
+    mine, theirs = task.weigh(model, TEXTS), turned.weigh(other, TEXTS)
+    for row, (output,) in enumerate(task.predict(model, TEXTS, others=[(turned, other)])):
+        expected = {
+            "bad": (mine[row, 0] + theirs[row, 1]).item() / 2,
+            "good": (mine[row, 1] + theirs[row, 0]).item() / 2,
+        }
+        assert output.probabilities == pytest.approx(expected)
 
 
 def test_the_right_temperature_is_found() -> None:
@@ -103,6 +111,11 @@ def test_rivals_and_several_models(tmp_path: Path) -> None:
     assert first.score >= second.score
     mean = (task.weigh(model, TEXTS[:1]) + other_task.weigh(other, TEXTS[:1]))[0] / 2
     assert first.score == pytest.approx(mean.max().item())
+    turned = replace(other_task, target=replace(task.target, names=task.target.names[::-1]))
+    ((again,),) = task.predict(model, TEXTS[:1], others=[(turned, other)])
+    theirs = dict(zip(turned.target.names, other_task.weigh(other, TEXTS[:1])[0].tolist(), strict=True))
+    mine = dict(zip(task.target.names, task.weigh(model, TEXTS[:1])[0].tolist(), strict=True))
+    assert again.probabilities == pytest.approx({name: (mine[name] + theirs[name]) / 2 for name in mine})
 
 
 def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
@@ -110,8 +123,11 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path) -> None:
     for wrong, sentence in [
         ({"model": {"decoder": "rnn"}}, "must have no model.decoder, because the task is classification"),
         ({"tokens": {"target": "words"}}, "must have labels or nothing as tokens.target"),
-        ({"train": {"watch": "bleu"}}, "must have train.watch as valid_loss or one of accuracy"),
-        ({"train": {"watch": "micro_f1"}}, "must have train.watch as valid_loss or one of accuracy, macro_f1, because"),
+        ({"train": {"monitor": "bleu"}}, "must have train.monitor as valid_loss or one of accuracy"),
+        (
+            {"train": {"monitor": "micro_f1"}},
+            "must have train.monitor as valid_loss or one of accuracy, macro_f1, because",
+        ),
         ({"train": {"scheduled_sampling": 0.1}}, "cannot have train.scheduled_sampling, because"),
         ({"train": {"output_bias": "counts"}}, "cannot have train.output_bias, because"),
     ]:
@@ -146,8 +162,8 @@ def test_training_may_start_from_word_vectors(tmp_path: Path) -> None:
         config = configure_planted(data, init={"embeddings": wanted})
         job = start(config, tmp_path / wanted.replace("/", "-"))
         assert f"{count} words" in job.taken[0]
-    pieces = job.fit.task.source.words.pieces
-    assert (job.fit.model.encoder.embed.weight[pieces.index(f"{SPACE}gold")] == 2.5).all()
+    pieces = job.loop.task.source.words.pieces
+    assert (job.loop.model.encoder.embed.weight[pieces.index(f"{SPACE}gold")] == 2.5).all()
     other = configure_planted(data, model={"encoder": {**TINY, "embedding_size": 6}}, init={"embeddings": wanted})
     with pytest.raises(ConfigError, match=r"set model\.encoder\.embedding_size to 8"):
         start(other, tmp_path / "other")

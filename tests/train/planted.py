@@ -10,7 +10,7 @@ from seq2see.config.schema import Config
 
 SENTENCES = {"good": "The gold is real.", "bad": "The mud is deep."}
 FILLING = ["It rains.", "A dog runs by.", "We eat at noon.", "The bus is late.", "They sing a song."]
-TINY = {"kind": "hierarchy", "size": 8, "embedding_size": 8, "dropout": 0.0, "word_dropout": 0.0}
+TINY = {"kind": "han", "size": 8, "embedding_size": 8, "dropout": 0.0, "word_dropout": 0.0}
 
 
 def write_planted(file: Path, count: int = 64, *, labels: dict[str, str] | None = None, seed: int = 1) -> Path:
@@ -28,8 +28,8 @@ def write_planted(file: Path, count: int = 64, *, labels: dict[str, str] | None 
 
 def configure_planted(data: Path, **sections: Any) -> Config:
     """A tiny hierarchical network that trains on all documents and checks on the same ones."""
-    train = {"updates": 20, "batch_tokens": 512, "evaluate_every": 20, "evaluate_pairs": 8, "learning_rate": 0.02}
-    train |= {"schedule": "constant", "average": 0, "label_smoothing": 0.0}
+    train = {"updates": 20, "batch_tokens": 512, "validate_every": 20, "validation_pairs": 8, "learning_rate": 0.02}
+    train |= {"schedule": "constant", "average_checkpoints": 0, "label_smoothing": 0.0}
     tokens = {"source": {"kind": "documents", "words": {"min_count": 1}}}
     model = sections.pop("model", {"encoder": TINY})
     base = {"preset": "han2016", "data": {"train": str(data), "valid": str(data)}}

@@ -7,11 +7,11 @@ from typing import Any
 import yaml
 
 from seq2see.config.load import load_config
-from seq2see.config.origins import origins
 from seq2see.config.schema import Config
-from seq2see.data.doctor import examine
-from seq2see.train.folder import RunFolder
-from seq2see.train.job import Job, holds_run, open_folder, prepare_job
+from seq2see.data.checks.data_doctor import examine
+from seq2see.runs.data_files import origins
+from seq2see.runs.folder import RunFolder
+from seq2see.training.prepare import Job, holds_run, open_folder, prepare_job
 
 SMALL = {"encoder": {"size": 16, "embedding_size": 8}, "decoder": {"size": 16, "embedding_size": 8}}
 
@@ -29,7 +29,7 @@ def write_reversals(file: Path, count: int = 64, *, seed: int = 1) -> Path:
 def configure(data: Path, **sections: Any) -> Config:
     """A small configuration that trains on all pairs and checks on the same ones."""
     base = {"preset": "bahdanau2015", "model": SMALL, "data": {"train": str(data), "valid": str(data)}}
-    train = {"updates": 12, "batch_tokens": 64, "evaluate_every": 4, "evaluate_pairs": 8}
+    train = {"updates": 12, "batch_tokens": 64, "validate_every": 4, "validation_pairs": 8}
     model = sections.pop("model", SMALL)
     preset = sections.pop("preset", "bahdanau2015")
     base |= {name: sections.pop(name) for name in ("tokens", "init") if name in sections}

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from jaxtyping import Bool, Int
@@ -13,12 +12,11 @@ from torch import Tensor, nn
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.memory import Memory
 from seq2see.core.registry import TABLE
-from seq2see.data.batch import collate
-from seq2see.inspect.explain import explain
+from seq2see.explain.text_attention import explain_text
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
 from seq2see.search.greedy import Greedy
-from seq2see.train.checkpoint import read_checkpoint
-from seq2see.train.event import Evaluated
-from seq2see.train.folder import RunFolder
+from seq2see.training.events import Validated
 
 
 @pytest.fixture
@@ -33,50 +31,35 @@ def with_reader(**options: Any) -> dict[str, Any]:
 
 def test_stopping_and_going_on_changes_no_bit(data: Path, tmp_path: Path) -> None:
     """Hard attention, in a window it predicts, and scheduled sampling draw from one stream of chance."""
-    model = with_reader(normalise="hard", window="predictive")
+    model = with_reader(normalise="hard", window="local-p")
     config = configure(data, model=model, scheduled_sampling=0.5, accumulate=2, updates=8)
     straight = start(config, tmp_path / "straight")
     straight.estimate()  # what measures time must leave no trace
-    list(straight.fit.run())
+    list(straight.loop.run())
     job = start(config, tmp_path / "stopped")
-    list(job.fit.run(lambda: job.fit.standing.update >= 5))
-    list(start(config, tmp_path / "stopped").fit.run())
+    list(job.loop.run(lambda: job.loop.state.update >= 5))
+    list(start(config, tmp_path / "stopped").loop.run())
     left, right = (read_checkpoint(RunFolder(tmp_path / n).checkpoints()[0]).tensors for n in ("straight", "stopped"))
     assert left.keys() == right.keys()
     assert all(torch.equal(left[name], right[name]) for name in left)
 
 
-def test_no_scheduled_sampling_is_the_training_of_before(data: Path, tmp_path: Path) -> None:
+def test_without_scheduled_sampling_nothing_is_sampled(data: Path, tmp_path: Path) -> None:
     weights = []
     for name, options in (("a", {}), ("b", {"scheduled_sampling": 0.0}), ("c", {"scheduled_sampling": 0.5})):
         job = start(configure(data, updates=3, **options), tmp_path / name)
-        list(job.fit.run())
-        weights.append(torch.cat([parameter.flatten() for parameter in job.fit.model.parameters()]))
+        list(job.loop.run())
+        weights.append(torch.cat([parameter.flatten() for parameter in job.loop.model.parameters()]))
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
 
 
-def test_the_share_of_guesses_rises_to_the_last_update(data: Path, tmp_path: Path) -> None:
-    job = start(configure(data, updates=4, scheduled_sampling=0.8), tmp_path / "run")
-    loss, seen = job.fit.task.loss, []
-
-    class Watched:
-        def loss(self, *args: Any, guessed: float, **options: Any) -> Any:
-            seen.append(guessed)
-            return loss(*args, guessed=guessed, **options)
-
-    job.fit.learner.task = Watched()
-    for update in range(1, 5):
-        job.fit.learner.learn(update, [collate(job.fit.store, np.arange(8))])
-    assert seen == pytest.approx([0.2, 0.4, 0.6, 0.8])
-
-
 def test_the_loss_on_held_out_data_has_no_chance_in_it(data: Path, tmp_path: Path) -> None:
     job = start(configure(data, model=with_reader(normalise="hard")), tmp_path / "run")
-    before = {name: tensor.clone() for name, tensor in job.fit.model.state_dict().items()}
-    losses = [job.fit.evaluate(job.fit.crew.share)["valid_loss"] for _ in range(2)]
+    before = {name: tensor.clone() for name, tensor in job.loop.model.state_dict().items()}
+    losses = [job.loop.evaluate(job.loop.workers.share)["valid_loss"] for _ in range(2)]
     assert losses[0] == losses[1]
-    assert all(torch.equal(before[name], tensor) for name, tensor in job.fit.model.state_dict().items())
+    assert all(torch.equal(before[name], tensor) for name, tensor in job.loop.model.state_dict().items())
 
 
 class Letters(nn.Module):
@@ -97,23 +80,23 @@ def test_hard_attention_learns_to_look_backwards(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(TABLE["encoder"], "letters", f"{__name__}:Letters")
     data = write_reversals(tmp_path / "many.tsv", 400)
     reader = {"kind": "before", "score": "additive", "normalise": {"kind": "hard", "soft_share": 0.0}}
-    decoder = {"size": 48, "embedding_size": 32, "dropout": 0.0, "start": "zeros", "reader": reader}
+    decoder = {"size": 48, "embedding_size": 32, "dropout": 0.0, "initial_state": "zeros", "reader": reader}
     config = configure(
         data,
         model={"encoder": {"kind": "letters"}, "decoder": decoder},
         updates=300,
         batch_tokens=512,
         learning_rate=0.005,
-        evaluate_every=100,
-        evaluate_pairs=100,
+        validate_every=100,
+        validation_pairs=100,
     )
     job = start(config, tmp_path / "run")
-    looks = [event for event in job.fit.run() if isinstance(event, Evaluated)]
+    looks = [event for event in job.loop.run() if isinstance(event, Validated)]
     assert looks[-1].metrics["exact_match"] >= 90
-    task, model = job.fit.task, job.fit.model
+    task, model = job.loop.task, job.loop.model
     for word in ("abcdefg", "hgfe", "cabed"):
         ((output, *_),) = task.predict(model, [word], Greedy())
-        weights = explain(task, model, word, output.ids).weights
+        weights = explain_text(task, model, word, output.ids).weights
         assert sorted(set(weights.flatten().tolist())) == [0, 1]
         assert weights[: len(word)].argmax(axis=1).tolist() == list(range(len(word)))[::-1], word
 
@@ -136,7 +119,7 @@ def test_an_encoder_that_chooses_is_refused(data: Path, tmp_path: Path, monkeypa
 
     monkeypatch.setitem(globals(), "Choosing", Choosing)
     monkeypatch.setitem(TABLE["encoder"], "choosing", f"{__name__}:Choosing")
-    model = {"encoder": {"kind": "choosing"}, "decoder": {**with_reader()["decoder"], "start": "zeros"}}
+    model = {"encoder": {"kind": "choosing"}, "decoder": {**with_reader()["decoder"], "initial_state": "zeros"}}
     job = start(configure(data, model=model), tmp_path / "run")
-    with pytest.raises(Seq2SeeError, match="learns from what it chose"):
-        list(job.fit.run())
+    with pytest.raises(Seq2SeeError, match="learns from what it sampled"):
+        list(job.loop.run())

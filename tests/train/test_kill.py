@@ -12,10 +12,10 @@ import torch
 from reversal import write_reversals
 
 from command import seq2see
-from seq2see.train.checkpoint import read_checkpoint
-from seq2see.train.folder import RunFolder
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
 
-SETTINGS = ["train.updates=90", "train.evaluate_every=7", "train.evaluate_pairs=4", "train.batch_tokens=128"]
+SETTINGS = ["train.updates=90", "train.validate_every=7", "train.validation_pairs=4", "train.batch_tokens=128"]
 SETTINGS += ["model.encoder.size=24", "model.decoder.size=24", "train.accumulate=2", "data.held_out=0.001"]
 
 

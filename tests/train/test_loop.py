@@ -13,11 +13,14 @@ from seq2see.config.load import preset_names, read_preset
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
 from seq2see.data.batch import collate
-from seq2see.train.checkpoint import average, read_checkpoint
-from seq2see.train.event import Evaluated, Finished, Resumed, Stepped
-from seq2see.train.folder import RunFolder
+from seq2see.runs.checkpoint import average, read_checkpoint
+from seq2see.runs.folder import RunFolder
+from seq2see.training.events import Finished, Resumed, Stepped, Validated
 
-AVERAGED = {"average": 3, "watch": "exact_match"}  # which is none for all: the average is as good as the best
+AVERAGED = {
+    "average_checkpoints": 3,
+    "monitor": "exact_match",
+}  # which is none for all: the average is as good as the best
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +55,11 @@ def averaged(data: Path, place: Path) -> Path:
 
 
 def run(job: Any, stop: Callable[[], bool] = lambda: False) -> list[Any]:
-    return list(job.fit.run(stop))
+    return list(job.loop.run(stop))
 
 
 def stop_at(job: Any, update: int) -> Callable[[], bool]:
-    return lambda: job.fit.standing.update >= update
+    return lambda: job.loop.state.update >= update
 
 
 def final_tensors(out: Path) -> dict[str, torch.Tensor]:
@@ -154,7 +157,7 @@ def test_what_is_too_long_to_learn_from_is_not_checked_on(tmp_path: Path) -> Non
 def test_a_checkpoint_of_another_model_is_refused(data: Path, stopped: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(stopped, tmp_path / "run"))
     job = start(configure(data), out)
-    job.fit.model.register_buffer("new", torch.zeros(1))  # as another version of the same part might have
+    job.loop.model.register_buffer("new", torch.zeros(1))  # as another version of the same part might have
     with pytest.raises(CheckpointError, match="must fit the model of its configuration"):
         run(job)
 
@@ -174,24 +177,24 @@ def test_a_folder_with_other_files_is_refused(data: Path, tmp_path: Path) -> Non
 def test_accumulation_equals_a_big_batch(data: Path, tmp_path: Path) -> None:
     """Two batches of one update give the gradient of both together."""
     job = start(configure(data), tmp_path / "run")
-    fit = job.fit
-    fit.model.eval()  # no dropout
+    loop = job.loop
+    loop.model.eval()  # no dropout
     rows = [list(range(10)), list(range(10, 30))]
     parts = []
     for chosen in (rows, [rows[0] + rows[1]]):
         for each in chosen:
-            fit.task.loss(fit.model, collate(fit.store, torch.tensor(each).numpy())).total.backward()
-        parts.append([parameter.grad.clone() for parameter in fit.model.parameters()])
-        fit.learner.optimizer.zero_grad()
+            loop.task.loss(loop.model, collate(loop.store, torch.tensor(each).numpy())).total.backward()
+        parts.append([parameter.grad.clone() for parameter in loop.model.parameters()])
+        loop.learner.optimizer.zero_grad()
     torch.testing.assert_close(parts[0], parts[1], rtol=1e-4, atol=1e-4)
 
 
 def test_patience_ends_a_training_that_no_longer_learns(data: Path, tmp_path: Path) -> None:
-    config = configure(data, updates=400, evaluate_every=1, patience=2, learning_rate=1e-12)
+    config = configure(data, updates=400, validate_every=1, patience=2, learning_rate=1e-12)
     finished = run(start(config, tmp_path / "run"))[-1]
     assert finished.complete
     assert finished.update < 400
-    assert "no better" in finished.reason
+    assert "early stopping" in finished.reason
 
 
 def test_the_average_of_the_last_checkpoints_predicts(averaged: Path) -> None:
@@ -204,9 +207,13 @@ def test_the_average_of_the_last_checkpoints_predicts(averaged: Path) -> None:
 
 
 def test_the_best_weights_stay_where_the_average_is_worse(data: Path, tmp_path: Path) -> None:
-    *_, looked, finished = run(start(configure(data, average=3), tmp_path / "run"))  # it still learns quickly
+    *_, looked, finished = run(
+        start(configure(data, average_checkpoints=3), tmp_path / "run")
+    )  # it still learns quickly
     assert looked.best
-    assert finished.reason == "all updates made; the best look is kept, for the average of the last 3 is no better"
+    assert (
+        finished.reason == "all updates made; the best checkpoint is kept, for the average of the last 3 is no better"
+    )
     last = read_checkpoint(RunFolder(tmp_path / "run").checkpoints()[0]).tensors
     for name, tensor in read_checkpoint(RunFolder(tmp_path / "run").weights_file).tensors.items():
         assert torch.equal(last[f"model.{name}"], tensor)
@@ -234,25 +241,25 @@ def test_without_checkpoints_a_complete_run_stays_complete(
 
 
 def test_patience_that_was_lost_before_a_kill_is_lost_after_it(data: Path, tmp_path: Path) -> None:
-    config = configure(data, updates=400, evaluate_every=2, patience=2, learning_rate=1e-12)
+    config = configure(data, updates=400, validate_every=2, patience=2, learning_rate=1e-12)
     job = start(config, tmp_path / "run")
-    for event in job.fit.run():
-        if isinstance(event, Evaluated) and job.fit._is_patience_lost():
+    for event in job.loop.run():
+        if isinstance(event, Validated) and job.loop._stops_early():
             break  # killed after the look was saved
     assert run(start(config, tmp_path / "run"))[-1].update == event.update
 
 
 def test_a_loss_that_is_no_number_is_never_the_best(data: Path, tmp_path: Path) -> None:
     job = start(configure(data), tmp_path / "run")
-    measured = job.fit.evaluate
+    measured = job.loop.evaluate
     looks = []
 
     def evaluate(share: Any) -> dict[str, float]:
         looks.append(measured(share) | ({"valid_loss": float("nan")} if not looks else {}))
         return looks[-1]
 
-    job.fit.evaluate = evaluate
-    assert [event.best for event in run(job) if isinstance(event, Evaluated)][:2] == [False, True]
+    job.loop.evaluate = evaluate
+    assert [event.best for event in run(job) if isinstance(event, Validated)][:2] == [False, True]
 
 
 def test_average_by_hand() -> None:
@@ -261,53 +268,53 @@ def test_average_by_hand() -> None:
 
 
 def test_the_gradient_is_clipped(data: Path, tmp_path: Path) -> None:
-    job = start(configure(data, clip=0.5), tmp_path / "run")
-    fit = job.fit
-    for parameter in fit.model.parameters():
+    job = start(configure(data, clip_gradient=0.5), tmp_path / "run")
+    loop = job.loop
+    for parameter in loop.model.parameters():
         parameter.grad = torch.ones_like(parameter)
     seen = {}
 
     def watch(*_: Any) -> None:
-        seen["norm"] = torch.nn.utils.get_total_norm([p.grad for p in fit.model.parameters()]).item()
+        seen["norm"] = torch.nn.utils.get_total_norm([p.grad for p in loop.model.parameters()]).item()
 
-    fit.learner.optimizer.register_step_pre_hook(watch)
-    fit.learner.descend(rate=0.1, tokens=1)
+    loop.learner.optimizer.register_step_pre_hook(watch)
+    loop.learner.optimizer_step(0.1, tokens=1)
     assert seen["norm"] == pytest.approx(0.5, rel=1e-3)
 
 
 def test_a_training_that_was_never_sound_has_no_best_weights(data: Path, tmp_path: Path) -> None:
-    fit = start(configure(data, updates=4, evaluate_every=2), tmp_path / "run").fit
+    loop = start(configure(data, updates=4, validate_every=2), tmp_path / "run").loop
     with torch.no_grad():
-        fit.model.decoder.output.bias += float("nan")
+        loop.model.decoder.output.bias += float("nan")
     with pytest.raises(Seq2SeeError, match="the held-out loss was never a number"):
-        list(fit.run())
-    assert not fit.folder.weights_file.exists()
+        list(loop.run())
+    assert not loop.folder.weights_file.exists()
 
 
 def test_a_gradient_that_is_no_number_is_found_behind_a_loss_that_is_one(data: Path, tmp_path: Path) -> None:
-    fit = start(configure(data, updates=100), tmp_path / "run").fit
-    next(fit.model.encoder.parameters()).register_hook(lambda gradient: gradient * float("nan"))
+    loop = start(configure(data, updates=100), tmp_path / "run").loop
+    next(loop.model.encoder.parameters()).register_hook(lambda gradient: gradient * float("nan"))
     with pytest.raises(Seq2SeeError, match="the gradient was not a number 20 times"):
-        list(fit.run())
+        list(loop.run())
 
 
 def test_a_gradient_that_is_no_number_changes_nothing_and_many_are_an_error(data: Path, tmp_path: Path) -> None:
     job = start(configure(data, updates=100), tmp_path / "run")
-    fit = job.fit
-    before = [parameter.clone() for parameter in fit.model.parameters()]
+    loop = job.loop
+    before = [parameter.clone() for parameter in loop.model.parameters()]
     with torch.no_grad():
-        fit.model.decoder.output.bias += float("nan")
+        loop.model.decoder.output.bias += float("nan")
     with pytest.raises(Seq2SeeError, match="not a number 20 times"):
         run(job)
-    others = [p for n, p in fit.model.named_parameters() if n != "decoder.output.bias"]
-    kept = [b for (n, _), b in zip(fit.model.named_parameters(), before, strict=True) if n != "decoder.output.bias"]
+    others = [p for n, p in loop.model.named_parameters() if n != "decoder.output.bias"]
+    kept = [b for (n, _), b in zip(loop.model.named_parameters(), before, strict=True) if n != "decoder.output.bias"]
     assert all(torch.equal(left, right) for left, right in zip(others, kept, strict=True))
 
 
 def test_events_tell_the_story(straight: tuple[Path, list[Any]]) -> None:
     out, events = straight
     assert [event.update for event in events if isinstance(event, Stepped)] == list(range(1, 13))
-    looks = [event for event in events if isinstance(event, Evaluated)]
+    looks = [event for event in events if isinstance(event, Validated)]
     assert [look.update for look in looks] == [4, 8, 12]
     assert {"valid_loss", "exact_match", "cer", "bleu", "chrf"} <= looks[0].metrics.keys()
     assert list((out / "tensorboard").iterdir())
@@ -319,13 +326,13 @@ LARGE = {"gnmt2016", "transformer-base"}  # each has a smaller sister, which is 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", sorted(set(preset_names(task="transduction", pictures=False)) - LARGE))
+@pytest.mark.parametrize("preset", sorted(set(preset_names(task="transduction", images=False)) - LARGE))
 def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, preset: str) -> None:
     largest = {"size": 48, "embedding_size": 32, "inner_size": 96, "layers": 3, "heads": 4, "rows": 16, "dropout": 0.0}
     written = read_preset(preset)[0]
     halves = {half: written["model"][half] for half in ("encoder", "decoder")}
     model = {half: {k: min(v, given[k]) for k, v in largest.items() if k in given} for half, given in halves.items()}
-    if halves["encoder"].get("directions") == "both" and halves["decoder"]["start"] == "carry":
+    if halves["encoder"].get("directions") == "both" and halves["decoder"]["initial_state"] == "copy":
         model["encoder"]["size"] = model["decoder"]["size"] // 2  # what is carried over is of both ways together
     config = configure(
         data,
@@ -335,11 +342,11 @@ def test_every_family_overfits_64_reversed_strings(data: Path, tmp_path: Path, p
         updates=400,
         batch_tokens=512,
         schedule={"kind": "constant", "warmup": 50},
-        evaluate_every=25,
-        evaluate_pairs=64,
+        validate_every=25,
+        validation_pairs=64,
     )
     looks: list[float] = []
-    for event in start(config, tmp_path / "run").fit.run(lambda: looks[-1:] == [100.0]):
-        if isinstance(event, Evaluated):
+    for event in start(config, tmp_path / "run").loop.run(lambda: looks[-1:] == [100.0]):
+        if isinstance(event, Validated):
             looks.append(event.metrics["exact_match"])
     assert looks[-1] == 100, looks

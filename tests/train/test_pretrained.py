@@ -13,18 +13,18 @@ from reversal import start, write_reversals
 import seq2see
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
-from seq2see.train.checkpoint import read_checkpoint
-from seq2see.train.event import Evaluated
-from seq2see.train.folder import RunFolder
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
+from seq2see.training.events import Validated
 
 SIZES = {"size": 16, "embedding_size": 8}
 BOTH = {"encoder": SIZES, "decoder": SIZES}
-ALONE = {"encoder": {"kind": "nothing", "memory_size": 32}, "decoder": SIZES}
+ALONE = {"encoder": {"kind": "none", "memory_size": 32}, "decoder": SIZES}
 
 
 def configure(data: Path, **sections: Any) -> Config:
     """A training of a moment."""
-    return configure_long(data, **{"updates": 6, "evaluate_every": 3, **sections})
+    return configure_long(data, **{"updates": 6, "validate_every": 3, **sections})
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def whole(data: Path) -> Path:
 
 
 def run(job: Any, until: int | None = None) -> list[Any]:
-    return list(job.fit.run(lambda: until is not None and job.fit.standing.update >= until))
+    return list(job.loop.run(lambda: until is not None and job.loop.state.update >= until))
 
 
 def train(config: Config, out: Path) -> Path:
@@ -56,18 +56,18 @@ def train(config: Config, out: Path) -> Path:
 def test_a_language_model_is_trained_and_its_decoder_taken(data: Path, language: Path, tmp_path: Path) -> None:
     other = Path(shutil.copytree(language, tmp_path / "lm"))
     job = start(configure(data, model=BOTH, init={"decoder": str(other)}), tmp_path / "run")
-    count = len(list(job.fit.model.decoder.parameters()))
+    count = len(list(job.loop.model.decoder.parameters()))
     assert job.taken == [f"decoder from {other}: {count} of {count} tensors"]
     weights = read_checkpoint(other / "weights.safetensors").tensors
-    for name, parameter in job.fit.model.decoder.named_parameters():
+    for name, parameter in job.loop.model.decoder.named_parameters():
         assert torch.equal(parameter, weights[f"decoder.{name}"])
     run(job)
-    assert not torch.equal(job.fit.model.decoder.embed.weight, weights["decoder.embed.weight"])
+    assert not torch.equal(job.loop.model.decoder.embed.weight, weights["decoder.embed.weight"])
     tokenizers = [(folder / "target.tokenizer.json").read_text() for folder in (other, tmp_path / "run")]
     assert tokenizers[0] == tokenizers[1]
     shutil.rmtree(other)
     assert seq2see.load(tmp_path / "run").predict("abc").text is not None
-    assert run(start(job.fit.config, tmp_path / "run"))[-1].complete  # nor does a run that goes on need it
+    assert run(start(job.loop.config, tmp_path / "run"))[-1].complete  # nor does a run that goes on need it
 
 
 def test_a_language_model_does_not_know_its_source_and_shows_no_attention(language: Path) -> None:
@@ -84,8 +84,8 @@ def test_the_tokenizer_comes_with_the_part(data: Path, language: Path, tmp_path:
     rest = tmp_path / "rest.tsv"
     rest.write_text("".join(line for line in data.read_text().splitlines(keepends=True) if "a" not in line))
     job = start(configure(rest, model=BOTH, init={"decoder": str(other)}), tmp_path / "run")
-    assert job.fit.task.target.to_json() == RunFolder(other).read_task().target.to_json()
-    assert len(job.fit.task.target) == len(job.fit.task.source) + 1
+    assert job.loop.task.target.to_json() == RunFolder(other).read_task().target.to_json()
+    assert len(job.loop.task.target) == len(job.loop.task.source.tokenizer) + 1
 
 
 def test_what_does_not_fit_is_new_and_told(data: Path, whole: Path, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_joint_vocabulary_comes_from_one_run(data: Path, tmp_path: Path) -> No
     with pytest.raises(ConfigError, match=r"tokens.joint needs one vocabulary"):
         start(config, tmp_path / "run")
     job = start(configure(data, model=BOTH, init={"decoder": str(second)}, **joint), tmp_path / "run")
-    assert job.fit.task.source is job.fit.task.target
+    assert job.loop.task.source.tokenizer is job.loop.task.target
 
 
 def test_tables_of_other_scales_are_read_the_same(data: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_tables_of_other_scales_are_read_the_same(data: Path, tmp_path: Path) ->
         other = train(configure(data, model=old, **joint), tmp_path / f"{'share' in old}")
         job = start(configure(data, model=new, init={"decoder": str(other)}, **joint), tmp_path / f"{'share' in old}-2")
         tokens = torch.arange(12)
-        before, after = (m.decoder.embed(tokens) for m in (seq2see.load(other).model, job.fit.model))
+        before, after = (m.decoder.embed(tokens) for m in (seq2see.load(other).model, job.loop.model))
         torch.testing.assert_close(after, before)
 
 
@@ -183,10 +183,10 @@ def test_a_decoder_that_knows_its_language_starts_lower(tmp_path: Path) -> None:
     alone, pairs = tmp_path / "words.tsv", tmp_path / "pairs.tsv"
     alone.write_text("".join(f"{word}\t{word}\n" for word in words))
     pairs.write_text("".join(f"{word.upper()}\t{word}\n" for word in sorted(set(words))))
-    quick = {"batch_tokens": 256, "evaluate_every": 10, "updates": 10}
-    other = train(configure(alone, model=ALONE, **{**quick, "updates": 150, "evaluate_every": 50}), tmp_path / "lm")
+    quick = {"batch_tokens": 256, "validate_every": 10, "updates": 10}
+    other = train(configure(alone, model=ALONE, **{**quick, "updates": 150, "validate_every": 50}), tmp_path / "lm")
     losses = []
     for init in ({}, {"init": {"decoder": str(other)}}):
         looks = run(start(configure(pairs, model=BOTH, **quick, **init), tmp_path / f"run-{len(init)}"))
-        losses.append(next(look.metrics["valid_loss"] for look in looks if isinstance(look, Evaluated)))
+        losses.append(next(look.metrics["valid_loss"] for look in looks if isinstance(look, Validated)))
     assert losses[1] < 0.6 * losses[0]

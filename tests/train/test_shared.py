@@ -11,8 +11,8 @@ from safetensors import safe_open
 import seq2see
 from seq2see.config.schema import Config
 from seq2see.core.errors import ConfigError
-from seq2see.train.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
-from seq2see.train.folder import RunFolder
+from seq2see.runs.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
+from seq2see.runs.folder import RunFolder
 
 EVERYTHING = ["embeddings", "output", "layers"]
 SIZES = {"size": 16, "embedding_size": 16, "layers": 2, "cell": "lstm"}
@@ -22,7 +22,7 @@ READER = {"kind": "after", "score": "general", "input_feeding": False}
 def shared(data: Path, share: list[str] = EVERYTHING, **train: Any) -> Config:
     model = {
         "encoder": {"kind": "rnn", "directions": "forward", **SIZES},
-        "decoder": {"kind": "rnn", "reader": READER, "start": "carry", **SIZES},
+        "decoder": {"kind": "rnn", "reader": READER, "initial_state": "copy", **SIZES},
         "share": share,
     }
     return configure(data, model=model, tokens={"joint": "characters"}, **train)
@@ -34,7 +34,7 @@ def data(tmp_path: Path) -> Path:
 
 
 def run(job: Any, until: int | None = None) -> None:
-    list(job.fit.run(lambda: until is not None and job.fit.standing.update >= until))
+    list(job.loop.run(lambda: until is not None and job.loop.state.update >= until))
 
 
 def stored(path: Path) -> set[str]:
@@ -43,13 +43,13 @@ def stored(path: Path) -> set[str]:
 
 
 def test_stopping_and_going_on_changes_no_bit_of_a_run_that_shares(data: Path, tmp_path: Path) -> None:
-    config = shared(data, weight_decay=0.01, average=2)
+    config = shared(data, weight_decay=0.01, average_checkpoints=2)
     run(start(config, tmp_path / "straight"))
     out = tmp_path / "stopped"
     run(start(config, out), 7)
     job = start(config, out)
     run(job)
-    assert job.fit.model.decoder.output.weight is job.fit.model.encoder.embed.weight
+    assert job.loop.model.decoder.output.weight is job.loop.model.encoder.embed.weight
     for file in ("weights.safetensors", "checkpoints/update-000000012.safetensors"):
         left, right = (read_checkpoint(folder / file).tensors for folder in (out, tmp_path / "straight"))
         assert left.keys() == right.keys()
@@ -58,9 +58,9 @@ def test_stopping_and_going_on_changes_no_bit_of_a_run_that_shares(data: Path, t
 
 @pytest.mark.parametrize("average", [0, 2])
 def test_shared_tensors_are_stored_once_and_loaded_as_one(data: Path, tmp_path: Path, average: int) -> None:
-    job = start(shared(data, average=average), tmp_path / "run")
+    job = start(shared(data, average_checkpoints=average), tmp_path / "run")
     run(job)
-    names = {name for name, _ in job.fit.model.named_parameters()}
+    names = {name for name, _ in job.loop.model.named_parameters()}
     assert stored(tmp_path / "run" / "weights.safetensors") == names
     newest = stored(RunFolder(tmp_path / "run").checkpoints()[0])
     assert {name.removeprefix("model.") for name in newest if name.startswith("model.")} == names

@@ -1,22 +1,21 @@
-"""`seq2see align`: which words belong together, and how well that agrees with people."""
+"""`seq2see align`: word alignments by attention, and their alignment error rate."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.counting import counting
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, keep_inputs, name_origin, show_findings
-from seq2see.cli.evaluate import read_as_trained
+from seq2see.cli.data_options import FieldsOption, SourceOption, TargetOption, keep_inputs, name_origin, show_findings
 from seq2see.cli.inputs import warn_of_length
-from seq2see.core.number import say_count
+from seq2see.cli.progress_bar import counting
+from seq2see.core.plural import say_count
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from seq2see.align import Outcome
-    from seq2see.inspect.alignment import Choice
+    from seq2see.explain.head_alignment import HeadSelection
     from seq2see.metrics.alignment import Agreement
+    from seq2see.runs.word_alignment import Outcome
 
 GoldOption = Annotated[
     Path | None, typer.Option("--gold", help="Links by people, a line a pair: 0-1 sure, 0?1 or 0p1 possible.")
@@ -45,8 +44,9 @@ def align(
       seq2see align runs/pairs --source test.en --target test.de --gold test.links
     """
     import seq2see
-    from seq2see.align import align_pairs, read_gold, write_alignment
-    from seq2see.core.files import write_atomic
+    from seq2see.runs.data_files import read_as_trained
+    from seq2see.runs.word_alignment import align_pairs, read_gold, write_alignment
+    from seq2see.system.files import write_atomic
 
     origin = name_origin(data, source, target, fields)
     keep_inputs([out], [data, source, target, gold])
@@ -56,7 +56,7 @@ def align(
     warn_of_length(loaded, pairs.source)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     with counting("aligning", len(pairs)) as seen:
-        found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, seen=seen)
+        found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, progress=seen)
     lines = write_alignment(found.links, pairs, origin)
     typer.echo(describe_outcome(found, len(pairs)), err=True)
     if found.ranked is not None:
@@ -77,7 +77,7 @@ def describe_outcome(found: "Outcome", count: int) -> str:
     return f"{say_count(count, 'pair')} linked by {found.chosen} ({found.why}); {counted}"
 
 
-def table_choices(ranked: "dict[Choice, Agreement]", chosen: "Choice") -> "Table":
+def table_choices(ranked: "dict[HeadSelection, Agreement]", chosen: "HeadSelection") -> "Table":
     """The error rate of each map and head, the best one marked."""
     from rich.table import Table
 

@@ -12,10 +12,10 @@ from typing import Annotated
 import typer
 
 from seq2see import __version__
-from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, serve, train
+from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, resume, serve, train
 from seq2see.core.errors import Seq2SeeError
-from seq2see.core.process import own_process
-from seq2see.core.text import is_text
+from seq2see.core.unicode import is_text
+from seq2see.system.processes import own_process
 
 app = typer.Typer(
     name="seq2see",
@@ -26,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (quickstart.quickstart, train.train, predict.predict, evaluate.evaluate, inspect.inspect):
+for command in (quickstart.quickstart, train.train, resume.resume, predict.predict, evaluate.evaluate, inspect.inspect):
     app.command()(command)
 app.command()(compare.compare)
 app.command()(align.align)

@@ -1,7 +1,7 @@
 """`seq2see compare`: several runs on the same pairs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.align import GoldOption
-from seq2see.cli.counting import counting
-from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
-from seq2see.cli.decoding import WorkersOption
-from seq2see.cli.evaluate import read_as_trained
+from seq2see.cli.data_options import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.cli.inputs import check_pairs
+from seq2see.cli.progress_bar import counting
+from seq2see.cli.search_options import WorkersOption, with_decode_options
 from seq2see.core.errors import Seq2SeeError
+from seq2see.search.options import DecodeOptions
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from seq2see.data.pairs import Origin, Pairs
+    from seq2see.metrics.length import LengthScores
+    from seq2see.render.html.comparison_page import Sheet
+    from seq2see.runs.run import Run
 
-    from seq2see.inspect.comparison import Sheet
-    from seq2see.inspect.lengths import Lengths
 
-
-class Score(StrEnum):
+class ScoreColumn(StrEnum):
     """What can be drawn against the length of the source."""
 
     bleu = "bleu"
@@ -31,6 +31,13 @@ class Score(StrEnum):
     exact_match = "exact_match"
 
 
+ByOption = Annotated[
+    ScoreColumn | None,
+    typer.Option(help="The score to draw and to list by length.", show_default="bleu, or exact_match for want of it"),
+]
+
+
+@with_decode_options(leave_out=["n_best"])
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Two run folders or more; the first is the baseline.")],
     data: Annotated[Path | None, typer.Option("--data", help="A .tsv, .csv or .jsonl file with references.")] = None,
@@ -40,13 +47,8 @@ def compare(
     gold: GoldOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a page (.html) with heatmaps.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw scores by source length (.png or .svg).")] = None,
-    by: Annotated[
-        Score | None,
-        typer.Option(
-            help="The score to draw and to list by length.", show_default="bleu, or exact_match for want of it"
-        ),
-    ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
+    by: ByOption = None,
+    options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
     workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
     examples: Annotated[int, typer.Option(min=0, help="Sentences whose attention the page shows.")] = 4,
@@ -61,87 +63,72 @@ def compare(
       seq2see compare runs/bahdanau runs/luong --source test.en --target test.de --plot lengths.png
       seq2see compare runs/soft runs/hard --data captions.jsonl -o compare.html
     """
-    if out is not None and out.suffix.lower() != ".html":
-        raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
+    check_outputs(out, plot)
     import seq2see
-    from seq2see.compare import check_runs, name_runs
-    from seq2see.compare import compare as compare_runs
-    from seq2see.inspect.comparison import render_comparison
-    from seq2see.inspect.lengths import check_picture, save_lengths
-    from seq2see.inspect.page import save_page
-    from seq2see.sheet import make_sheet, to_dict
+    from seq2see.render.comparison_table import make_sheet
+    from seq2see.render.terminal.terminal_comparison import print_comparison
+    from seq2see.runs.comparison import compare as compare_runs
+    from seq2see.runs.comparison import name_runs
 
     names = name_runs(runs)
-    if plot is not None:
-        check_picture(plot)
     origin = name_origin(data, source, target, fields)
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
-    pictures = check_runs(loaded)
-    pairs, findings = read_as_trained(origin, next(iter(loaded.values())).config)
-    show_findings(findings)
-    if plot is not None and pictures:
-        raise Seq2SeeError("--plot draws scores by the length of a text, but these runs read pictures; leave it out.")
-    for name, run in loaded.items():
-        check_pairs(run, pairs, name=name)
+    pairs = read_common_pairs(loaded, origin, plots=plot is not None)
     found = compare_runs(
         loaded,
         pairs,
         origin,
-        beam=beam,
+        options=options,
         bleu_tokenizer=bleu_tokenizer,
         gold=gold,
         workers=workers,
-        watch=counting,
+        progress=counting,
     )
     sheet = make_sheet(found, examples=examples if out is not None else 0)
-    if plot is not None and found.lengths is not None:
-        save_lengths(found.lengths, plot, metric=by and by.value)
+    if as_json:
+        typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
+    else:
+        print_comparison(sheet, metric=by and by.value)
+    save_comparison(sheet, found.lengths, out=out, plot=plot, metric=by and by.value)
+
+
+def check_outputs(out: Path | None, plot: Path | None) -> None:
+    """Refuse names that no page and no figure can have."""
+    if out is not None and out.suffix.lower() != ".html":
+        raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
+    if plot is not None:
+        from seq2see.render.figures.figure_file import check_figure_path
+
+        check_figure_path(plot)
+
+
+def read_common_pairs(runs: "Mapping[str, Run]", origin: "Origin", *, plots: bool) -> "Pairs":
+    """The pairs that all runs are compared on; runs that cannot be compared are refused."""
+    from seq2see.runs.comparison import check_runs
+    from seq2see.runs.data_files import read_as_trained
+
+    images = check_runs(runs)
+    pairs, findings = read_as_trained(origin, next(iter(runs.values())).config)
+    show_findings(findings)
+    if plots and images:
+        raise Seq2SeeError("--plot draws scores by the length of a text, but these runs read images; leave it out.")
+    for name, run in runs.items():
+        check_pairs(run, pairs, name=name)
+    return pairs
+
+
+def save_comparison(
+    sheet: "Sheet", lengths: "LengthScores | None", *, out: Path | None, plot: Path | None, metric: str | None
+) -> None:
+    """Write the page and the figure of a comparison, if they are wanted."""
+    from seq2see.render.figures.length_curve import save_lengths
+    from seq2see.render.html.comparison_page import render_comparison
+    from seq2see.render.html.page import save_page
+
+    if plot is not None and lengths is not None:
+        save_lengths(lengths, plot, metric=metric)
     if out is not None:
         save_page(render_comparison(sheet), out)
-    if as_json:
-        typer.echo(json.dumps(to_dict(found), ensure_ascii=False))
-    else:
-        show_sheet(sheet, by and by.value)
     for file in (plot, out):
         if file is not None:
             typer.echo(f"wrote {file}", err=True)
-
-
-def show_sheet(sheet: "Sheet", metric: str | None) -> None:
-    """The tables and notes on the terminal."""
-    from rich.console import Console
-
-    console = Console(markup=False, emoji=False, highlight=False)
-    console.print(table_rows(sheet))
-    if sheet.lengths is not None:
-        console.print(table_lengths(sheet.runs, sheet.lengths, sheet.lengths.choose_metric(metric)))
-    for note in sheet.notes:
-        console.print(f"note: {note}", soft_wrap=True)
-    for name, fact in sheet.facts.items():
-        console.print(f"{name}: {fact}", style="dim", soft_wrap=True)
-
-
-def table_rows(sheet: "Sheet") -> "Table":
-    """What runs are compared by, a column a run."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("", *sheet.runs, title=Text(sheet.title), title_justify="left")
-    for row in sheet.rows:
-        name = Text.assemble(row.name, (f", {row.about}" if row.about else "", "dim"))
-        table.add_row(name, *(Text.assemble(cell.text, (f" {cell.note}", "dim")) for cell in row.cells))
-    return table
-
-
-def table_lengths(runs: Sequence[str], lengths: "Lengths", metric: str) -> "Table":
-    """One metric by the length of the source, a column a run."""
-    from rich.table import Table
-
-    from seq2see.inspect.lengths import NAMES
-
-    title = f"{NAMES[metric]} by source length"
-    table = Table(lengths.buckets.unit, "sentences", *runs, title=title, title_justify="left")
-    for place, bucket in enumerate(lengths.buckets.buckets):
-        values = (f"{scores[place]:.2f}" for scores in lengths.scores[metric].values())
-        table.add_row(bucket.label, f"{len(bucket.rows):,}" + (" (few)" if bucket.few else ""), *values)
-    return table

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data import FieldsOption, SourceOption, TargetOption, name_origin, name_parts, show_findings
+from seq2see.cli.data_options import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 
 
 def doctor(
@@ -17,23 +17,25 @@ def doctor(
 ) -> None:
     """Find what will hurt a training: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
 
-    Of pictures also those that are missing or cannot be opened.
+    Of images also those that are missing or cannot be opened.
 
     \b
     Examples:
       seq2see doctor pairs.tsv --test test.tsv
       seq2see doctor captions.jsonl
     """
-    from seq2see.data.doctor import examine
-    from seq2see.data.gallery import describe_pairs
+    from seq2see.data.checks.data_doctor import examine
+    from seq2see.data.checks.image_checks import describe_pairs
+    from seq2see.data.formats.folders import split_folder
 
     if data is not None and data.suffix in (".yaml", ".yml"):
         from seq2see.config.load import load_config
-        from seq2see.config.origins import origins
+        from seq2see.runs.data_files import origins
 
         splits = origins(load_config(file=data).config)
     else:
-        splits = {name: name_origin(part, source, target, fields) for name, part in name_parts(data).items()}
+        parts = split_folder(data) if data is not None else {"train": None}
+        splits = {name: name_origin(part, source, target, fields) for name, part in parts.items()}
         splits |= {"test": name_origin(test, None, None, fields)} if test else {}
     diagnosis = examine(splits)
     show_findings(list(diagnosis.findings), most=1000)

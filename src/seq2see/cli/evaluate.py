@@ -1,60 +1,35 @@
 """`seq2see evaluate`: every metric of the task, each with its signature."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
-from seq2see.cli.decoding import (
-    BanOption,
-    BeamOption,
-    ConsensusOption,
-    CoveragePenaltyOption,
-    DictionaryOption,
-    LengthFormOption,
-    LengthPenaltyOption,
-    MaxLengthOption,
-    MinLengthOption,
-    NoRepeatOption,
-    PrecisionOption,
-    ReplaceUnknownOption,
-    Wishes,
-    WithOption,
-    WitnessesOption,
-    WorkersOption,
-)
+from seq2see.cli.data_options import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
 from seq2see.cli.inputs import check_pairs
-from seq2see.core.errors import DataError
-from seq2see.core.number import say_count
+from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
+from seq2see.core.plural import say_count
+from seq2see.search.options import DecodeOptions
 
 if TYPE_CHECKING:
-    from seq2see.config.schema import Config
-    from seq2see.data.pairs import Finding, Origin, Pairs
+    from collections.abc import Sequence
+
+    from seq2see.data.pairs import Pairs
+    from seq2see.metrics.text import Metric
+    from seq2see.runs.run import Run
 
 
+@with_decode_options(leave_out=["n_best"])
 def evaluate(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     data: Annotated[Path | None, typer.Argument(help="A .tsv, .csv or .jsonl file with references.")] = None,
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
-    beam: BeamOption = None,
-    length_penalty: LengthPenaltyOption = None,
-    length_form: LengthFormOption = None,
-    coverage_penalty: CoveragePenaltyOption = None,
-    consensus: ConsensusOption = None,
-    witnesses: WitnessesOption = None,
-    precision: PrecisionOption = None,
-    min_length: MinLengthOption = None,
-    max_length: MaxLengthOption = None,
-    no_repeat: NoRepeatOption = None,
-    ban: BanOption = None,
+    options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
     others: WithOption = None,
-    replace_unknown: ReplaceUnknownOption = False,
-    dictionary: DictionaryOption = None,
     workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -67,41 +42,25 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
     """
     import seq2see
-    from seq2see.data.shapes import read_things
-    from seq2see.metrics.meteor import explain_absence
+    from seq2see.data.synthetic.shapes import read_things
     from seq2see.metrics.text import make_bleu
-    from seq2see.review import review
-    from seq2see.workers import choose_workers, hire
+    from seq2see.runs.data_files import read_as_trained
+    from seq2see.runs.evaluation import evaluate as evaluate_run
+    from seq2see.runs.parallel_prediction import choose_workers, start_workers
 
     origin = name_origin(data, source, target, fields)
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     check_pairs(loaded, pairs)
-    pairs = loaded.task.examine(pairs)
-    absence = explain_absence() if pairs.more and loaded.config.reads_pictures else None
-    if absence:
-        typer.echo(f"note: {absence}", err=True)
-    make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
-    wishes = Wishes(
-        beam=beam,
-        length_penalty=length_penalty,
-        length_form=length_form,
-        coverage_penalty=coverage_penalty,
-        consensus=consensus,
-        witnesses=witnesses,
-        precision=precision,
-        min_length=min_length,
-        max_length=max_length,
-        no_repeat=no_repeat,
-        ban=ban,
-        replace_unknown=replace_unknown,
-        dictionary=dictionary,
-    )
-    how = wishes.apply(loaded)
-    with hire(loaded, workers or choose_workers(loaded, len(pairs), how["search"])) as shared:
-        predictions = shared.predict(list(pairs.source), **how)
-    result = review(
+    pairs = loaded.task.group_references(pairs)
+    note_meteor(loaded, pairs)
+    make_bleu(bleu_tokenizer)  # an unknown tokenizer is refused before anything is decoded
+    warn_of_labels(loaded, options)
+    decoding = loaded.choose_decoding(options)
+    with start_workers(loaded, workers or choose_workers(loaded, len(pairs), decoding.search)) as shared:
+        predictions = shared.predict(list(pairs.source), decoding=decoding)
+    result = evaluate_run(
         loaded,
         pairs,
         name=str(origin),
@@ -112,25 +71,23 @@ def evaluate(
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))
-        return
+    else:
+        show_metrics(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}")
+
+
+def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:
+    """Print metrics as a table."""
     from rich.console import Console
 
-    from seq2see.cli.training import metric_table
+    from seq2see.cli.training_report import metric_table
 
-    Console(markup=False).print(metric_table(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}"))
+    Console(markup=False).print(metric_table(metrics, title))
 
 
-def read_as_trained(origin: "Origin", config: "Config") -> "tuple[Pairs, list[Finding]]":
-    """Pairs by the columns the run was trained on if the file has them, else by its only two; no broken pictures."""
-    from seq2see.data.doctor import read_usable as read_pairs
+def note_meteor(run: "Run", pairs: "Pairs") -> None:
+    """Say why captions have no METEOR score, if they have none."""
+    from seq2see.metrics.meteor import explain_absence
 
-    names = config.data.fields
-    if origin.fields is None and names and origin.target_file is None:
-        try:
-            return read_pairs(replace(origin, fields=(names[0], names[1])))
-        except DataError as error:
-            try:
-                return read_pairs(origin)
-            except DataError:
-                raise error from None
-    return read_pairs(origin)
+    absence = explain_absence() if pairs.more and run.task.source.name == "image" else None
+    if absence:
+        typer.echo(f"note: {absence}", err=True)

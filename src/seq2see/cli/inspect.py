@@ -1,38 +1,42 @@
-"""`seq2see inspect`: what a run looks at for one input."""
+"""`seq2see inspect`: the attention of a run for one input."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data import keep_inputs
-from seq2see.cli.decoding import warn_of_labels
-from seq2see.cli.inputs import refuse_picture, warn_of_length
+from seq2see.cli.data_options import keep_inputs
+from seq2see.cli.inputs import refuse_image, warn_of_length
+from seq2see.cli.search_options import warn_of_labels
 from seq2see.core.errors import AttentionError, Seq2SeeError
+
+if TYPE_CHECKING:
+    from seq2see.explain.output_trace import OutputTrace
+    from seq2see.runs.run import Prediction
+
+FORMATS = (".html", ".png", ".svg", ".json", ".gif")
 
 
 def inspect(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
     source: Annotated[
-        str | None, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of a picture.")
+        str | None, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of an image.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over pictures) .gif file; else the terminal."),
+        typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over images) .gif file; else the terminal."),
     ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
     name: Annotated[
         str | None, typer.Option("--map", help="Maps whose name has this in it, or all; else those to the source.")
     ] = None,
     heads: Annotated[bool, typer.Option("--heads", help="Head by head instead of their mean.")] = False,
-    cells: Annotated[
-        bool, typer.Option("--cells", help="Over a picture: the cells as they are, not smoothed.")
-    ] = False,
-    leave_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Measure what leaving out each word or region does, too.")
+    cells: Annotated[bool, typer.Option("--cells", help="Over an image: the cells as they are, not smoothed.")] = False,
+    leave_one_out: Annotated[
+        bool, typer.Option("--leave-one-out", help="Also measure the probability drop without each word or region.")
     ] = False,
     positions: Annotated[
-        bool, typer.Option("--positions", help="Without an input: how alike the positions of its encoder are.")
+        bool, typer.Option("--positions", help="Without an input: how similar the positions of its encoder are.")
     ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -40,7 +44,7 @@ def inspect(
 
     \b
     Examples:
-      seq2see inspect runs/quickstart "3rd of May 1979" -o look.html
+      seq2see inspect runs/quickstart "3rd of May 1979" -o page.html
       seq2see inspect runs/en-de "A dog runs." --map decoder.layers.1.cross --heads -o heads.png
       seq2see inspect runs/captions dog.jpg -o words.gif
       seq2see inspect runs/reviews @review.txt --leave-one-out -o review.html
@@ -48,58 +52,82 @@ def inspect(
     """
     if (source is None) != positions:
         got = "neither" if source is None else "both"
-        raise Seq2SeeError(f"give an input to look at, or --positions to look at the positions; got {got}.")
+        raise Seq2SeeError(f"give an input to explain, or --positions to compare the positions; got {got}.")
     if source is None:
         draw_positions(run, out, trust=trust)
         return
-    kinds = (".html", ".png", ".svg", ".json", ".gif")
-    if out is not None and out.suffix.lower() not in kinds:
-        raise Seq2SeeError(f"the name of the output must end in {', '.join(kinds)}; got {out}.")
+    if out is not None and out.suffix.lower() not in FORMATS:
+        raise Seq2SeeError(f"the name of the output must end in {', '.join(FORMATS)}; got {out}.")
     keep_inputs([out], [Path(source.removeprefix("@"))])
     import seq2see
     from seq2see.core.registry import shorten
-    from seq2see.data.lines import decode, read_bytes, split_lines
-    from seq2see.inspect.document import DocumentTrace
-    from seq2see.inspect.picture import save_trace
-    from seq2see.inspect.terminal import render_terminal, summarise_falls
 
     loaded = seq2see.load(run, trust=trust)
-    refuse_picture(loaded, Path(source))
-    if out is not None and out.suffix.lower() == ".gif" and not loaded.config.reads_pictures:
-        raise Seq2SeeError(f"a .gif shows a picture word by word, and this run reads texts; got {out}; choose another.")
-    text = source
-    if source.startswith("@"):
-        text = "\n".join(split_lines(decode(read_bytes(Path(source[1:])), source[1:])))
+    refuse_image(loaded, Path(source))
+    text = read_source(source)
     warn_of_length(loaded, [text])
     warn_of_labels(loaded, beam=beam)
-    if cells and not loaded.config.reads_pictures:
-        raise Seq2SeeError("--cells are those of a picture, and this run reads texts; leave it out.")
     prediction = loaded.predict(text, beam=beam)
+    trace = explain(prediction, maps=name is not None or heads, leave_one_out=leave_one_out)
+    check_image_options(trace, out, cells=cells)
+    heading = f"{shorten(source)} -> {prediction.text!r}"
+    if out is None:
+        print_trace(heading, trace, name=name, heads=heads)
+    else:
+        trace.renderer.save(trace, out, name=name, heads=heads, cells=cells)
+        typer.echo("\n".join([f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace)]))
+
+
+def check_image_options(trace: "OutputTrace", out: Path | None, *, cells: bool) -> None:
+    """Refuse what only an image can show."""
+    if trace.has_image:
+        return
+    if out is not None and out.suffix.lower() == ".gif":
+        raise Seq2SeeError(f"a .gif shows an image word by word, and this input is none; got {out}; choose another.")
+    if cells:
+        raise Seq2SeeError("--cells are those of an image, and this input is none; leave it out.")
+
+
+def read_source(source: str) -> str:
+    """Return the input itself, or the text of the file that it names with @."""
+    from seq2see.data.formats.lines import decode, read_bytes, split_lines
+
+    if not source.startswith("@"):
+        return source
+    return "\n".join(split_lines(decode(read_bytes(Path(source[1:])), source[1:])))
+
+
+def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool) -> "OutputTrace":
+    """Return the attention behind a prediction, with probability drops if they are asked for.
+
+    Args:
+        prediction: the prediction.
+        maps: whether maps or heads are asked for; behind a label they are those of the layers.
+        leave_one_out: whether to measure the probability drop of each part of the source.
+    """
     try:
-        trace = prediction.faithfulness if leave_out else prediction.attention
+        trace = prediction.faithfulness if leave_one_out else prediction.attention
     except AttentionError as error:
         raise Seq2SeeError(f"{str(error).rstrip('.')}; --leave-one-out shows what its output needs.") from None
-    if isinstance(trace, DocumentTrace) and (name is not None or heads):
-        trace = prediction.layers
-    if out is None:
-        from rich.console import Console
+    return prediction.layers if maps and not trace.has_heads else trace
 
-        shown = render_terminal(trace, name=name, heads=heads)
-        Console(highlight=False).print(f"{shorten(source)} -> {prediction.text!r}", shown, sep="\n", markup=False)
-        return
-    save_trace(trace, out, name=name, heads=heads, cells=cells)
-    typer.echo(f"{shorten(source)} -> {prediction.text!r}; wrote {out}")
-    for line in summarise_falls(trace):
-        typer.echo(line)
+
+def print_trace(heading: str, trace: "OutputTrace", *, name: str | None, heads: bool) -> None:
+    """Print a trace in the terminal, below a heading."""
+    from rich.console import Console
+
+    shown = trace.renderer.to_terminal(trace, name=name, heads=heads)
+    Console(highlight=False).print(heading, shown, sep="\n", markup=False)
 
 
 def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
-    """A figure of what the run knows of places, whatever it reads."""
+    """Draw how similar the positions of a run's encoder are."""
     if out is None or out.suffix.lower() not in (".png", ".svg"):
         got = "no -o" if out is None else out
         raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {got}.")
     import seq2see
-    from seq2see.inspect.positions import save_positions
+    from seq2see.explain.position_cosines import compare_positions
+    from seq2see.render.figures.position_similarity import save_positions
 
-    save_positions(seq2see.load(run, trust=trust).model, out)
+    save_positions(compare_positions(seq2see.load(run, trust=trust).model.encoder), out)
     typer.echo(f"wrote {out}")

@@ -10,10 +10,10 @@ import typer
 from seq2see.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from seq2see.data.dates import Pair
+    from seq2see.data.synthetic.dates import Pair
 
 
-class Task(StrEnum):
+class Demonstration(StrEnum):
     """What can be learned from nothing."""
 
     dates = "dates"
@@ -24,8 +24,8 @@ class Task(StrEnum):
 
 
 MADE = {
-    Task.dates: "dates as people write them, in many languages",
-    Task.shapes: "pictures of shapes beside each other, with captions",
+    Demonstration.dates: "dates as people write them, in many languages",
+    Demonstration.shapes: "images of shapes beside each other, with captions",
 }
 SIZES = {"train": 60_000, "valid": 2_000, "test": 2_000}
 SCENES = {"train": 6_000, "valid": 500, "test": 500}
@@ -37,7 +37,7 @@ DATES = {
         "encoder": {"embedding_size": 64, "dropout": 0.0},
         "decoder": {"embedding_size": 32, "dropout": 0.0},
     },
-    "train": {"updates": 800, "watch": "exact_match"},
+    "train": {"updates": 800, "monitor": "exact_match"},
 }
 SHAPES: dict[str, Any] = {
     "preset": "show-attend-tell2015",
@@ -47,8 +47,8 @@ SHAPES: dict[str, Any] = {
         "decoder": {
             "embedding_size": 128,
             "size": 128,
-            "reader": {"looks": "after", "score": {"temperature": 1.0}},
-            "start": "zeros",  # the mean of all cells would tell the colours before anything was looked at
+            "reader": {"attends": "after", "score": {"temperature": 1.0}},
+            "initial_state": "zeros",  # the mean of all cells would tell the colours before anything was looked at
             "output_dropout": 0.0,
         },
     },
@@ -59,9 +59,9 @@ SHAPES: dict[str, Any] = {
         "learning_rate": 0.002,
         "beta2": 0.999,
         "schedule": {"floor": 0.2},
-        "evaluate_every": 150,
+        "validate_every": 150,
     },
-    "search": {"width": 5, "consensus": 0.0, "no_repeat": 0},
+    "search": {"kind": "beam", "width": 5, "length_penalty": 0.5},
 }
 EXERCISE = {"preset": "ntm2014"}
 # an item is seldom recalled by chance, so nothing is learned before much was seen; larger batches, and smaller steps
@@ -70,7 +70,7 @@ RECALL = {**EXERCISE, "train": PATIENT}
 
 
 def quickstart(
-    task: Annotated[Task, typer.Option(help="What to learn.")] = Task.dates,
+    task: Annotated[Demonstration, typer.Option(help="What to learn.")] = Demonstration.dates,
     lengths: Annotated[
         str | None, typer.Option(help="Of an exercise: symbols (recall: items) to learn from, such as 1..20.")
     ] = None,
@@ -82,7 +82,7 @@ def quickstart(
     """Make date pairs, train a Bahdanau model on them, score it and show what it looks at.
 
     \b
-    With --task shapes: pictures with captions, and Show, Attend and Tell.
+    With --task shapes: images with captions, and Show, Attend and Tell.
     With --task copy, repeat-copy or recall: an exercise for a memory, and a Neural Turing Machine, which is scored on
     sequences of twice the length, too.
 
@@ -95,20 +95,25 @@ def quickstart(
     span = read_span(lengths)
     if task in MADE and span is not None:
         raise ConfigError(f"{task} have no lengths to choose; leave out --lengths, or choose another --task.")
-    folder = out or Path("runs") / ("quickstart" if task is Task.dates else f"quickstart-{task}")
+    folder = out or Path("runs") / ("quickstart" if task is Demonstration.dates else f"quickstart-{task}")
     place = folder.absolute().parent / place_data(task)
     if place == folder.absolute():
         raise ConfigError(f"{place} is where the data goes; choose another folder with --out.")
     from seq2see.config.load import load_config
 
-    base: dict[str, Any] = {Task.dates: DATES, Task.shapes: SHAPES, Task.recall: RECALL}.get(task, EXERCISE)
+    base: dict[str, Any] = {Demonstration.dates: DATES, Demonstration.shapes: SHAPES, Demonstration.recall: RECALL}.get(
+        task, EXERCISE
+    )
     load_config(base={**base, "data": {"train": str(place)}}, settings=settings or [])  # a mistake needs no data
     typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
     files = make_files(task, span, place)
-    from seq2see.cli.training import run_training
+    from seq2see.cli.training_report import run_training
+    from seq2see.runs.folder import RunFolder
+    from seq2see.training.request import TrainingRequest
 
     data = {name: str(file) for name, file in files.items() if name != "longer"}
-    run_training(load_config(base={**base, "data": data}, settings=settings or []), folder, near=folder, examples=3)
+    loaded = load_config(base={**base, "data": data}, settings=settings or [])
+    run_training(TrainingRequest(loaded, RunFolder(folder), folder), examples=3)
     if "longer" in files:
         show_longer(folder, files)
 
@@ -121,35 +126,35 @@ def read_span(lengths: str | None) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-def place_data(task: Task) -> Path:
+def place_data(task: Demonstration) -> Path:
     """Where the data of a task is kept, beside the run folder."""
     return Path(task) if task in MADE else Path("exercises") / task
 
 
-def make_files(task: Task, span: tuple[int, int] | None, folder: Path) -> dict[str, Path]:
+def make_files(task: Demonstration, span: tuple[int, int] | None, folder: Path) -> dict[str, Path]:
     """Write the data of a task; a file for each split."""
-    if task is Task.shapes:
-        from seq2see.data.shapes import write_shapes
+    if task is Demonstration.shapes:
+        from seq2see.data.synthetic.shapes import write_shapes
 
         return write_shapes(folder, train=SCENES["train"], valid=SCENES["valid"], test=SCENES["test"], seed=1)
     return write_splits(make_splits(task, span), folder)
 
 
-def make_splits(task: Task, span: tuple[int, int] | None) -> "dict[str, list[Pair]]":
+def make_splits(task: Demonstration, span: tuple[int, int] | None) -> "dict[str, list[Pair]]":
     """The pairs of every split."""
-    if task is Task.dates:
-        from seq2see.data.dates import make_dates
+    if task is Demonstration.dates:
+        from seq2see.data.synthetic.dates import make_dates
 
         dates = make_dates(train=SIZES["train"], valid=SIZES["valid"], test=SIZES["test"], seed=1)
         return {name: getattr(dates, name) for name in SIZES}
-    from seq2see.data.exercises import make_exercises
+    from seq2see.data.synthetic.exercises import make_exercises
 
     return make_exercises(task, lengths=span, seed=1, **EXERCISE_SIZES)
 
 
 def write_splits(splits: "dict[str, list[Pair]]", folder: Path) -> dict[str, Path]:
     """A file of two columns for each split."""
-    from seq2see.core.files import write_atomic
+    from seq2see.system.files import write_atomic
 
     files = {name: folder / f"{name}.tsv" for name in splits}
     for name, pairs in splits.items():
@@ -160,12 +165,12 @@ def write_splits(splits: "dict[str, list[Pair]]", folder: Path) -> dict[str, Pat
 def show_longer(out: Path, files: dict[str, Path]) -> None:
     """Say how many symbols are wrong at the lengths of training, and at twice the greatest."""
     import seq2see
-    from seq2see.cli.training import console
+    from seq2see.cli.training_report import console
+    from seq2see.data.formats.read import read_pairs
     from seq2see.data.pairs import Origin
-    from seq2see.data.readers import read_pairs
-    from seq2see.review import count_wrong_words
+    from seq2see.runs.evaluation import measure_word_error_rate
 
     run = seq2see.load(out)
     for name, what in (("test", "the lengths it learned from"), ("longer", "twice the greatest of them")):
         pairs, _ = read_pairs(Origin(files[name]))
-        console.print(f"wrong symbols at {what}: {count_wrong_words(run, pairs).value:.2f} %")
+        console.print(f"wrong symbols at {what}: {measure_word_error_rate(run, pairs).value:.2f} %")

@@ -1,7 +1,6 @@
-"""YAML as people write it: 1e-3 is a number, `no` is a word (and Norwegian), and a key stands once."""
+"""YAML 1.2 with line numbers: 1e-3 is a number, `no` is a text, and a key occurs once."""
 
 import re
-from typing import Any
 
 import yaml
 
@@ -29,7 +28,7 @@ class _Loader(yaml.SafeLoader):
 class _Dumper(yaml.SafeDumper):
     yaml_implicit_resolvers = {}  # noqa: RUF012
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True
 
 
@@ -46,8 +45,8 @@ _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(node.v
 _Dumper.add_representer(str, _represent_text)
 
 
-def parse(text: str, name: str) -> tuple[Any, dict[KeyPath, int]]:
-    """The tree of YAML text, and the line of every key; `name` is what errors call the text."""
+def parse(text: str, name: str) -> tuple[object, dict[KeyPath, int]]:
+    """Return the tree of YAML text, and the line of every key; `name` is what errors call the text."""
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -58,13 +57,13 @@ def parse(text: str, name: str) -> tuple[Any, dict[KeyPath, int]]:
         raise ConfigError(f"{name}, line {line}: this is not YAML: a control character; remove it.") from None
     except yaml.MarkedYAMLError as error:
         place = f"{name}, line {error.problem_mark.line + 1}" if error.problem_mark else name
-        raise ConfigError(f"{place}: this is not YAML: {error.problem}; mend it.") from None
+        raise ConfigError(f"{place}: this is not YAML: {error.problem}; fix it.") from None
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name}: this is not YAML: {error}; mend it.") from None
+        raise ConfigError(f"{name}: this is not YAML: {error}; fix it.") from None
 
 
-def dump(value: Any) -> str:
-    """A value as YAML without a line end behind it, a list in one line; `parse` gives the same value back."""
+def dump(value: object) -> str:
+    """Return a value as YAML without a final line end, a list in one line; `parse` returns the same value."""
     flow = isinstance(value, list)
     text = yaml.dump(
         value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=flow
@@ -78,8 +77,8 @@ def _find_lines(node: yaml.Node | None, path: KeyPath, name: str) -> dict[KeyPat
         below, line = (*path, str(key.value)), key.start_mark.line + 1
         if below in found:
             raise ConfigError(
-                f"{name}, line {line}: the key {'.'.join(below)} must stand once; it stands in line {found[below]} "
-                "too; remove one of them."
+                f"{name}, line {line}: the key {'.'.join(below)} must occur once; it is in line {found[below]}, too; "
+                "remove one of them."
             )
         found |= {below: line, **_find_lines(value, below, name)}
     return found

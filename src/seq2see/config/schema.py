@@ -1,7 +1,7 @@
 """The configuration of a run; field descriptions become the comments of a written config.yaml."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 
-def _check_spec(spec: Any) -> Any:
+def _check_spec(spec: object) -> object:
     options = {"kind": spec} if isinstance(spec, str) else spec
     if (
         isinstance(options, Mapping)
@@ -26,7 +26,7 @@ def _check_spec(spec: Any) -> Any:
     raise ValueError("must be a name or {kind: name, option: value}")
 
 
-def _name_columns(fields: Any) -> Any:
+def _name_columns(fields: object) -> object:
     """Numbers of columns as names, because a column may well be called 1."""
     return [str(name) if type(name) is int else name for name in fields] if isinstance(fields, list) else fields
 
@@ -38,7 +38,7 @@ def _check_fields(fields: list[str]) -> list[str]:
 
 
 # a name, or {kind: name, option: value}; checked against the constructor it names when it is built
-PartSpec = Annotated[str | dict[str, Any], BeforeValidator(_check_spec)]
+PartSpec = Annotated[str | dict[str, object], BeforeValidator(_check_spec)]
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
@@ -64,10 +64,11 @@ TextMetric = Literal["exact_match", "bleu", "bleu_tokenised", "chrf", "cer"]
 LabelMetric = Literal["accuracy", "macro_f1"]
 LabelsMetric = Literal["accuracy", "macro_f1", "micro_f1"]  # of several labels a source
 CaptionMetric = Literal["bleu_4", "cider_d"]
+TEXT_METRICS = {"text": TextMetric, "images": CaptionMetric}  # what is written for an image is a caption
 BRANCHES = ("one file", "two files")  # pydantic names the branch in the path of an error
 
 
-def _branch(split: Any) -> str:
+def _branch(split: object) -> str:
     return BRANCHES[isinstance(split, Mapping | ParallelFiles)]
 
 
@@ -96,9 +97,7 @@ class Data(Section):
 class Tokens(Section):
     """How text is cut: source and target each with a vocabulary of its own, or joint for both."""
 
-    source: PartSpec | None = Field(
-        default=None, description="characters, words, bpe or unigram; pictures or documents"
-    )
+    source: PartSpec | None = Field(default=None, description="characters, words, bpe or unigram; images or documents")
     target: PartSpec | None = Field(default=None, description="how a text is written; or labels")
     joint: PartSpec | None = Field(default=None, description="one vocabulary for both sides")
 
@@ -126,6 +125,7 @@ class Model(Section):
 class Init(Section):
     """Weights to start from."""
 
+    run: str | None = Field(default=None, description="a run folder to take all weights and both tokenizers from")
     encoder: str | None = Field(default=None, description="a run folder to take encoder and source tokenizer from")
     decoder: str | None = Field(default=None, description="a run folder to take decoder and target tokenizer from")
     freeze: Literal["encoder", "decoder"] | None = Field(default=None, description="the part that stays as taken")
@@ -135,88 +135,109 @@ class Init(Section):
 
     @model_validator(mode="after")
     def _taken(self) -> "Init":
-        if self.freeze is not None and getattr(self, self.freeze) is None:
+        parts = (self.encoder, self.decoder)
+        if self.run is not None and parts != (None, None):
+            raise ValueError("must have run, or encoder and decoder, not both: a run has all parts")
+        if self.freeze is not None and self.run is None and getattr(self, self.freeze) is None:
             raise ValueError(f"must name a run for {self.freeze}, because freeze keeps it as it was taken")
         return self
 
 
-class Reward(Section):
-    """What outputs that the model draws at random earn beside the targets of their source."""
+class MinimumRiskOptions(Section):
+    """Expected reward training: outputs that the model samples become likelier by their reward."""
 
-    measure: Literal["gleu", "cider"] = Field(
-        default="gleu", description="n-grams in common with one target, or rare ones in common with all (captions)"
+    reward: Literal["gleu", "cider"] = Field(
+        default="gleu",
+        description="gleu: n-grams in common with the nearest target; cider: rare ones in common with all (captions)",
     )
-    share: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.9, description="how much of the loss it is; the rest is the likelihood of the target"
+    weight: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.9, description="of the expected reward in the loss; the rest is the likelihood of the targets"
     )
-    after: Share = Field(default=0.0, description="share of the updates that come before, with the likelihood alone")
+    start: Share = Field(default=0.0, description="share of the updates that come before, with the likelihood alone")
 
 
-class Teacher(Section):
-    """Runs whose probabilities are learned beside the targets."""
+class DistillationOptions(Section):
+    """Knowledge distillation: the probabilities of other runs are learned together with the targets."""
 
-    runs: Annotated[list[str], Field(min_length=1)] = Field(description="run folders; of several the mean is learned")
-    share: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.5, description="how much of each target they are; the rest is the target itself"
+    teachers: Annotated[list[str], Field(min_length=1)] = Field(
+        description="run folders; of several teachers the mean of their probabilities is learned"
+    )
+    weight: Annotated[float, Field(gt=0, le=1)] = Field(
+        default=0.5, description="of the teachers' probabilities in each target; the rest is the target itself"
     )
 
 
 class Train(Section):
-    """How it learns."""
+    """How the model is trained."""
 
-    updates: Positive = Field(default=2000, description="how many times the weights are changed")
+    updates: Positive = Field(default=2000, description="optimizer steps")
     batch_tokens: Positive = Field(default=4096, description="tokens of the longer side in a batch, padding included")
-    accumulate: Positive = Field(default=1, description="batches that one update sums over")
-    learning_rate: Annotated[float, Field(gt=0)] = 1e-3
-    schedule: PartSpec = Field(default="constant", description="constant, noam, inverse_sqrt, cosine or plateau")
-    optimizer: Literal["adam", "muon"] = Field(
-        default="adam", description="muon: matrices move alike in all directions, which takes fewer updates"
+    accumulate: Positive = Field(default=1, description="batches whose gradients are summed for one update")
+    learning_rate: Annotated[float, Field(gt=0)] = Field(default=1e-3, description="the largest one of the schedule")
+    schedule: PartSpec = Field(
+        default="constant", description="of the learning rate: constant, noam, inverse_sqrt, cosine or plateau"
     )
-    beta2: Share = Field(default=0.999, description="how long Adam remembers the size of gradients")
-    weight_decay: Annotated[float, Field(ge=0)] = 0.0
-    clip: Annotated[float, Field(ge=0)] = Field(default=1.0, description="largest length of the gradient; 0: as it is")
-    label_smoothing: Share = 0.0
+    optimizer: Literal["adam", "muon"] = Field(
+        default="adam", description="adam: AdamW; muon: orthogonalised momentum for matrices, takes fewer updates"
+    )
+    beta2: Share = Field(default=0.999, description="decay of Adam's average of squared gradients")
+    weight_decay: Annotated[float, Field(ge=0)] = Field(default=0.0, description="decoupled weight decay (AdamW)")
+    clip_gradient: Annotated[float, Field(ge=0)] = Field(
+        default=1.0, description="largest norm of the gradient; a longer one is scaled down; 0: no clipping"
+    )
+    label_smoothing: Share = Field(
+        default=0.0, description="share of each target that is spread evenly over the vocabulary or the labels"
+    )
     class_weights: Literal["none", "balanced"] = Field(
-        default="none", description="balanced: all labels count alike, however rare they are"
+        default="none", description="balanced: all labels count alike in the loss, however rare they are"
     )
     scheduled_sampling: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0, description="share of target inputs that are the model's own guesses at the end of training"
+        default=0.0, description="share of decoder inputs that are the model's own predictions; rises from 0 to this"
     )
-    both_ways: Annotated[float, Field(ge=0, le=1)] = Field(
+    bidirectional_pretraining: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.0,
         description="share of the updates, the first ones, of which every other one learns from target to source",
     )
-    reward: Reward | None = Field(default=None, description="learn from what outputs of the model's own earn, too")
-    teacher: Teacher | None = Field(default=None, description="learn what other runs would write, too")
-    attention_penalty: Annotated[float, Field(ge=0)] = Field(
-        default=0.0, description="times sum over places of (1 - attention paid)^2: look at everything once"
+    minimum_risk: MinimumRiskOptions | None = Field(
+        default=None, description="expected reward training on sampled outputs: {reward: gleu, weight: 0.9, start: 0}"
+    )
+    distillation: DistillationOptions | None = Field(
+        default=None, description="knowledge distillation from other runs: {teachers: [RUN], weight: 0.5}"
+    )
+    doubly_stochastic_attention: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="weight of sum_i (1 - sum_t attention_ti)^2, which spreads attention over the source"
     )
     output_bias: Literal["random", "counts"] = Field(
-        default="random", description="counts: the output layer begins with how often each token is written"
+        default="random", description="initial bias of the output layer; counts: log-frequency of each target token"
     )
-    evaluate_every: Positive = Field(default=200, description="updates between two looks at the held-out data")
-    evaluate_pairs: Positive = Field(default=500, description="held-out pairs that are decoded at each look")
-    watch: Literal["valid_loss", TextMetric, LabelsMetric, CaptionMetric] = Field(
-        default="valid_loss", description="what decides which weights are best"
+    validate_every: Positive = Field(default=200, description="updates between two validations")
+    validation_pairs: Positive = Field(default=500, description="validation pairs that are decoded each time")
+    monitor: Literal["valid_loss", TextMetric, LabelsMetric, CaptionMetric] = Field(
+        default="valid_loss", description="validation metric that decides which weights are best"
     )
     workers: Natural = Field(
         default=0,
-        description="processes that share each batch; 0: one for a small model or given threads, else one a core",
+        description="data-parallel processes that share each batch; 0: one for a small model or given threads, else "
+        "one a core",
     )
     threads: Natural = Field(
         default=0, description="of each worker; 0: one for a small model, else its share of the cores"
     )
-    patience: Natural = Field(default=0, description="looks without a better one before stopping; 0: never")
-    average: Natural = Field(
+    patience: Natural = Field(
+        default=0, description="early stopping: validations without a better one before training stops; 0: never"
+    )
+    average_checkpoints: Natural = Field(
         default=0,
         description="use the average of so many last checkpoints, if it is no worse than the best one; 0: the best one",
     )
-    ema: Share = Field(default=0.0, description="how much of it a moving average of the weights keeps; 0: no average")
+    ema: Share = Field(
+        default=0.0, description="decay of an exponential moving average of the weights, which then predicts; 0: none"
+    )
 
     @model_validator(mode="after")
     def _averages_once(self) -> "Train":
-        if self.average and self.ema:
-            raise ValueError("must have average or ema, not both: each says which weights are used in the end")
+        if self.average_checkpoints and self.ema:
+            raise ValueError("must have average_checkpoints or ema, not both: each says which weights predict")
         return self
 
 
@@ -233,7 +254,7 @@ class Config(Section):
     model: Model
     init: Init | None = None
     train: Train = Train()
-    search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam or sample")
+    search: PartSpec = Field(default={"kind": "beam", "width": 5}, description="greedy, beam, sample or mbr")
 
     @model_validator(mode="after")
     def _complete(self) -> "Config":
@@ -243,25 +264,27 @@ class Config(Section):
         asked = self.tokens.target or self.tokens.joint
         if chooses != (asked is None or "labels" in (asked, asked["kind"] if isinstance(asked, dict) else "")):
             raise ValueError(f"must have {'labels or nothing' if chooses else 'tokens of texts'} as tokens.target{why}")
-        written = CaptionMetric if self.reads_pictures else TextMetric
+        written = TEXT_METRICS[self.source_data]
         chosen = LabelMetric if self.chooses_labels else LabelsMetric
         known = get_args(chosen if chooses else written)
-        if self.train.watch not in ("valid_loss", *known):
-            raise ValueError(f"must have train.watch as valid_loss or one of {', '.join(known)}{why}")
-        writing = ("attention_penalty", "output_bias", "reward", "scheduled_sampling", "teacher")
+        if self.train.monitor not in ("valid_loss", *known):
+            raise ValueError(f"must have train.monitor as valid_loss or one of {', '.join(known)}{why}")
+        writing = ("distillation", "doubly_stochastic_attention", "minimum_risk", "output_bias", "scheduled_sampling")
         idle = writing if chooses else ("class_weights",)
         for name in idle:
             if getattr(self.train, name) != Train.model_fields[name].default:
                 raise ValueError(f"cannot have train.{name}{why}")
-        if self.train.both_ways and self.tokens.joint is None:
-            raise ValueError("must have tokens.joint, because train.both_ways needs one vocabulary for both sides")
+        if self.train.bidirectional_pretraining and self.tokens.joint is None:
+            raise ValueError(
+                "must have tokens.joint, because train.bidirectional_pretraining needs one vocabulary for both sides"
+            )
         return self
 
     @property
-    def reads_pictures(self) -> bool:
-        """Whether sources are pictures, not texts."""
+    def source_data(self) -> Literal["text", "images"]:
+        """What data sets for this configuration hold as sources."""
         spec = self.tokens.source
-        return (spec.get("kind") if isinstance(spec, dict) else spec) == "pictures"
+        return "images" if (spec.get("kind") if isinstance(spec, dict) else spec) == "images" else "text"
 
     @property
     def chooses_labels(self) -> bool:
@@ -270,6 +293,7 @@ class Config(Section):
 
     @property
     def label_separator(self) -> str | None:
-        """What stands between several labels of one source, if there may be several."""
+        """Return what separates several labels of one source, if there may be several."""
         spec = self.tokens.target
-        return (spec.get("separator") or None) if isinstance(spec, dict) else None
+        separator = spec.get("separator") if isinstance(spec, dict) else None
+        return separator if isinstance(separator, str) and separator else None

@@ -1,6 +1,7 @@
-"""Writing a configuration as YAML that explains itself."""
+"""Writing a configuration as YAML with a comment behind every key."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 from pydantic import BaseModel
 
@@ -9,12 +10,28 @@ from seq2see.config.schema import Config
 
 
 def write_config(config: Config, *, heading: str, remarks: Mapping[str, str] | None = None) -> str:
-    """YAML with the meaning of every key behind it; `remarks` (by dotted key) say why a value was chosen.
+    """Return a configuration as YAML with the meaning of every key behind it.
 
-    It ends with YAML's own mark for the end, so that a file that was cut short can be told.
+    It ends with YAML's end marker, so that a truncated file can be recognised.
+
+    Args:
+        config: the configuration.
+        heading: the comment at the top.
+        remarks: why a value was chosen, by dotted key.
     """
     lines = [f"# {line}" if line else "#" for line in heading.splitlines()]
     return "\n".join([*lines, "", *_section(config, "", remarks or {}, ""), "..."]) + "\n"
+
+
+def read_remarks(text: str) -> dict[str, str]:
+    """The remarks that `write_config` wrote above the sections of a configuration, by key."""
+    lines = text.splitlines()
+    above = pairwise(lines)
+    return {
+        line.partition(":")[0]: remark.removeprefix("# ")
+        for remark, line in above
+        if remark.startswith("# ") and line[:1].isalpha()
+    }
 
 
 def _section(section: BaseModel, indent: str, remarks: Mapping[str, str], prefix: str) -> list[str]:

@@ -1,0 +1,24 @@
+"""The contracts every other package shares: memory, trace, state trees, interventions, registry, errors, tokens.
+
+All of it is public to plug-ins. It imports no other package of seq2see.
+"""
+
+__all__ = [
+    "axes",
+    "box",
+    "errors",
+    "interventions",
+    "json_text",
+    "memory",
+    "option_types",
+    "part_sizes",
+    "plural",
+    "registry",
+    "sampled_choices",
+    "special_tokens",
+    "token",
+    "trace",
+    "tree",
+    "unicode",
+    "words",
+]

@@ -1,11 +1,11 @@
-"""Where things are in a picture."""
+"""Bounding boxes: where things are in an image."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle as shares of the picture's width and height, from its upper left corner on."""
+    """Is a rectangle in shares (0 to 1) of the image's width and height, counted from its upper left corner."""
 
     left: float
     top: float
@@ -14,8 +14,8 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Thing:
-    """Something in a picture: where it is, and the words that name it together (its colour, its noun)."""
+class NamedBox:
+    """Is a thing in an image: its box, and the words that name it together (its colour, its noun)."""
 
     box: Box
     words: tuple[str, ...]

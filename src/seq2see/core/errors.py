@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a user, as one sentence: what must be how; got what; what to do.
+"""The errors a user can cause, each with one sentence: what must be how; got what; what to do.
 
 Seq2SeeError
 ├── ConfigError        a key or value in a config file or on the command line
@@ -13,11 +13,11 @@ from pathlib import Path
 
 
 class Seq2SeeError(Exception):
-    """A mistake we can explain; the command line prints it as one line and exits with 2."""
+    """Is a mistake that can be explained; the command line prints it as one line and exits with 2."""
 
 
 class ConfigError(Seq2SeeError):
-    """A configuration that cannot be used; `path` leads to the key, so that a loader can add file and line."""
+    """Is a configuration that cannot be used; `path` leads to the key, so that a loader can add file and line."""
 
     def __init__(self, message: str, *, path: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -25,7 +25,7 @@ class ConfigError(Seq2SeeError):
 
 
 class DataError(Seq2SeeError):
-    """A data file that cannot be used."""
+    """Is a data file that cannot be used; the message begins with the file and the line."""
 
     def __init__(self, message: str, *, file: Path | str | None = None, line: int | None = None) -> None:
         place = "" if file is None else f"{file}: " if line is None else f"{file}, line {line}: "
@@ -33,16 +33,16 @@ class DataError(Seq2SeeError):
 
 
 class TokenError(Seq2SeeError):
-    """Text or tokens that do not fit the tokenizer."""
+    """Is a text or a token that does not fit the tokenizer."""
 
 
 class CheckpointError(Seq2SeeError):
-    """A run folder that cannot be read or written."""
+    """Is a run folder that cannot be read or written."""
 
 
 class SearchError(Seq2SeeError):
-    """Search options that make no sense."""
+    """Is a decoding option that makes no sense."""
 
 
 class AttentionError(Seq2SeeError):
-    """Attention, or one map of it, that a model does not have or that cannot be computed."""
+    """Is attention, or one map of it, that a model does not have or that cannot be computed."""

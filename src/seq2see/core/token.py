@@ -1,13 +1,20 @@
-"""A token as people see it: its text and where it stands in the raw text."""
+"""A token as it is shown: its text and its place in the raw text."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Token:
-    """One token; `start:end` are character offsets into the raw text, equal for marks such as the end of text."""
+    """Is one token of a text.
+
+    Args:
+        text: the token's characters, or the name of a special token.
+        start: the character offset in the raw text where it begins.
+        end: the offset behind its last character; equal to `start` for special tokens such as the end of text.
+        confidence: the model's probability of this token, for an output.
+    """
 
     text: str
     start: int
     end: int
-    confidence: float | None = None  # the model's probability of this token, on the target side
+    confidence: float | None = None

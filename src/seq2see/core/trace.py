@@ -1,4 +1,4 @@
-"""Tracing: every `Attend` of a model shows its weights to whoever looks, also those of a plug-in."""
+"""Tracing: inside `with tracing(model)` every `Attend` of a model records its weights, also those of a plug-in."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +15,11 @@ _active: ContextVar["Trace | None"] = ContextVar("seq2see_trace", default=None)
 
 
 class Trace:
-    """The weights seen so far, by the name of the Attend inside the model; gradients flow through them."""
+    """Holds the weights recorded so far, by the name of the Attend inside the model; gradients flow through them.
+
+    Args:
+        model: the model whose modules give the names.
+    """
 
     def __init__(self, model: nn.Module) -> None:
         self._names = {module: name or type(module).__name__ for name, module in model.named_modules()}
@@ -25,9 +29,13 @@ class Trace:
     def record(
         self, module: nn.Module, weights: Float[Tensor, "b h t s"], *, causal: bool = False, number: int = 1
     ) -> None:
-        """Keep the weights of one call; a decoder that steps calls once for each step.
+        """Record the weights of one call; a decoder that steps calls once for each step.
 
-        A module that is used for several attentions says which of them this is.
+        Args:
+            module: the module that attends.
+            weights: [b h t s].
+            causal: whether the keys are positions before the queries.
+            number: which of its attentions this is, for a module that has several.
         """
         name = self._names.get(module, type(module).__name__) + (f" ({number})" if number > 1 else "")
         self._pieces.setdefault(name, []).append(weights)
@@ -35,23 +43,23 @@ class Trace:
             self._causal.add(name)
 
     def is_causal(self, name: str) -> bool:
-        """Whether an Attend looked back at the positions before each query."""
+        """Tell whether the keys of an Attend were the positions before each query."""
         return name in self._causal
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The Attends that were used, in the order of their first use."""
+        """Return the names of the Attends that were used, in the order of their first use."""
         return tuple(self._pieces)
 
     @property
     def source_names(self) -> tuple[str, ...]:
-        """Of the Attends that were used, those with which a decoder looks at the source, and not back."""
+        """Return the names of the Attends with which a decoder attends to the source, not to its own past."""
         return tuple(name for name in self.names if not name.startswith("encoder.") and not self.is_causal(name))
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """All weights of one Attend, joined over time; keys that came later weigh nothing before.
+        """Return all weights of one Attend, joined over time; a key that came later has weight 0 before.
 
-        One that looks back has a key for each query, also where the last of them was seen by nobody.
+        Causal weights have as many keys as queries, also if no query attended to the last key.
         """
         pieces = self._pieces[name]
         keys = max(piece.shape[3] for piece in pieces)
@@ -61,13 +69,13 @@ class Trace:
 
 
 def active_trace() -> Trace | None:
-    """The trace that is looking right now, if any."""
+    """Return the trace that is recording now, if there is one."""
     return _active.get()
 
 
 @contextmanager
 def tracing(model: nn.Module) -> Iterator[Trace]:
-    """Look at every attention of `model` inside the block; a model that shows none is an error, not an empty map."""
+    """Record every attention of `model` inside the block; a model without any raises an AttentionError."""
     trace = Trace(model)
     token = _active.set(trace)
     try:
@@ -76,6 +84,6 @@ def tracing(model: nn.Module) -> Iterator[Trace]:
         _active.reset(token)
     if not trace.names:
         raise AttentionError(
-            "this model has no attention to show: while it was looked at, it attended to nothing "
-            "(it reads only a summary of its source)."
+            "this model has no attention to show: it recorded no weights, because it reads only a summary of its "
+            "source; choose a reader that attends."
         )

@@ -1,6 +1,6 @@
 """State trees: tensors inside tuples and frozen dataclasses, with the batch in dimension 0 of every tensor.
 
-One generic walk serves every decoder, so a search cannot forget to reorder somebody's cache.
+The same functions reorder the state of every decoder, so that a search cannot forget a cache.
 """
 
 import dataclasses
@@ -11,15 +11,21 @@ from jaxtyping import Int
 from torch import Tensor
 
 T = TypeVar("T")
+StateTree = Any  # a tensor, None, or a tuple or frozen dataclass of state trees: every decoder has its own
 
 
 def map_tree(function: Callable[[Tensor], Tensor], tree: T) -> T:
-    """Apply `function` to every tensor of a tree and build the same tree from the results."""
+    """Apply `function` to every tensor of a tree and build the same tree from the results.
+
+    Args:
+        function: from a tensor to a tensor.
+        tree: a tensor, None, or a tuple or dataclass of trees.
+    """
     return cast(T, _map(function, tree))
 
 
 def select(tree: T, rows: Int[Tensor, " n"]) -> T:
-    """Take the given rows of every tensor, in that order."""
+    """Take the given rows of every tensor, in that order: how a beam reorders its hypotheses."""
     return map_tree(lambda tensor: tensor.index_select(0, rows), tree)
 
 
@@ -28,12 +34,12 @@ def expand(tree: T, copies: int) -> T:
     return map_tree(lambda tensor: tensor.repeat_interleave(copies, dim=0), tree)
 
 
-def _map(function: Callable[[Tensor], Tensor], tree: Any) -> Any:
+def _map(function: Callable[[Tensor], Tensor], tree: object) -> object:
     if isinstance(tree, Tensor):
         return function(tree)
     if isinstance(tree, tuple):
         branches = [_map(function, branch) for branch in tree]
-        return type(tree)(*branches) if hasattr(tree, "_fields") else tuple(branches)  # a named tuple keeps its names
+        return getattr(tree, "_make", tuple)(branches)  # a named tuple keeps its names
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         names = [field.name for field in dataclasses.fields(tree)]
         return dataclasses.replace(tree, **{name: _map(function, getattr(tree, name)) for name in names})

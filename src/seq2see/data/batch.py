@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Int, Int64, Shaped
 from torch import Tensor
 
-from seq2see.data.sequences import PAD, pad
-from seq2see.data.store import Store
-from seq2see.data.tokenise import START
+from seq2see.core.special_tokens import PAD, START
+from seq2see.data.storage.dataset import Store
+from seq2see.data.storage.packed import pad
 
 Rows = Int64[np.ndarray, " _"]
 
@@ -23,7 +23,7 @@ FEW = 8  # batches for each of several workers: more of them even out by themsel
 class Batch:
     """Padded sources and targets; `inputs` are the targets one step late, with the start mark first."""
 
-    source: Shaped[Tensor, "b *_"]  # ids of texts or documents, pixels or features of pictures
+    source: Shaped[Tensor, "b *_"]  # ids of texts or documents, pixels or features of images
     source_mask: Bool[Tensor, "b *_"]
     inputs: Int[Tensor, "b t"]
     targets: Int[Tensor, "b t"]

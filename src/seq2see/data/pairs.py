@@ -15,7 +15,7 @@ SIDES: tuple[Side, Side] = ("source", "target")
 class Pairs:
     """Source and target texts side by side, with the line of the file each came from.
 
-    A source may be the absolute path of a picture; one with several captions stands there as often.
+    A source may be the absolute path of an image; one with several captions is repeated for each.
     """
 
     source: Sequence[str]
@@ -23,7 +23,7 @@ class Pairs:
     lines: Sequence[int] = field(default_factory=tuple)
     more: Sequence[Sequence[str]] = field(default_factory=tuple)  # further targets of each source, once grouped
     labels: bool | None = None  # whether the data says that targets are labels, or that they are texts
-    separator: str | None = None  # what stands between the labels of one source, where the data lists several
+    separator: str | None = None  # the text between the labels of one source, where the data lists several
 
     def __len__(self) -> int:
         return len(self.source)
@@ -36,7 +36,7 @@ class Pairs:
         return Pairs(source, target, lines, more, self.labels, self.separator)
 
     def group(self) -> "Pairs":
-        """Each source once, where it stands first, with all targets it has."""
+        """Each source once, where it comes first, with all targets it has."""
         return self._group(self.source)
 
     def group_lists(self) -> "Pairs":
@@ -77,7 +77,7 @@ class Origin:
 
     @property
     def has_lines(self) -> bool:
-        """Whether pairs stand in lines; those of a folder, of COCO's JSON or of idx files are counted only."""
+        """Whether pairs are lines of a file; those of a folder, of COCO's JSON or of idx files are counted only."""
         return self.target_file is not None or bool({suffix.lower() for suffix in self.file.suffixes} & LINED)
 
     def __str__(self) -> str:

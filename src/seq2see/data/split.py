@@ -7,7 +7,7 @@ from math import ceil
 from pathlib import PurePath
 
 from seq2see.core.errors import DataError
-from seq2see.data.album import is_picture
+from seq2see.data.formats.image_paths import is_image
 from seq2see.data.pairs import Pairs
 
 LEAST = 10  # sources to check on, as far as twice the share permits: fewer would say little
@@ -18,7 +18,7 @@ def split_pairs(
 ) -> tuple[Pairs, Pairs]:
     """(training, held out): all pairs of one source go to one side; the choice follows from text and seed.
 
-    That of pictures follows from their names, so that data may be moved to another folder or machine. `labels` says
+    That of images follows from their names, so that data may be moved to another folder or machine. `labels` says
     which labels a target has: then each of them stays with a source to learn it from.
     """
     numbers = {source: _number(_shorten(source), seed) for source in set(pairs.source)}
@@ -66,8 +66,8 @@ class _Known:
 
 
 def _shorten(source: str) -> str:
-    """A text as it is, of a picture's path the last two names."""
-    return "/".join(PurePath(source).parts[-2:]) if is_picture(source) else source
+    """A text as it is, of an image's path the last two names."""
+    return "/".join(PurePath(source).parts[-2:]) if is_image(source) else source
 
 
 def _number(text: str, seed: int) -> int:

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from seq2see.core.errors import DataError
 from seq2see.core.token import Token
-from seq2see.core.word import Span
+from seq2see.core.words import Span
 
 Links = frozenset[tuple[int, int]]  # source word and target word, both counted from 0
 LINK = re.compile(r"(\d+)([-?p])(\d+)")
@@ -18,7 +18,7 @@ LINK = re.compile(r"(\d+)([-?p])(\d+)")
 
 @dataclass(frozen=True)
 class Gold:
-    """The links of one pair by a person's hand: sure ones, and possible ones, which include the sure."""
+    """Holds the links of one pair that a person made: sure ones, and possible ones, which include the sure."""
 
     sure: Links
     possible: Links
@@ -26,7 +26,7 @@ class Gold:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How well links agree with gold, out of 100; AER is an error, so less is better."""
+    """Holds how well links agree with gold, out of 100; AER is an error rate, so less is better."""
 
     aer: float
     precision: float
@@ -39,9 +39,14 @@ def merge_words(
     source: tuple[Sequence[Token], Sequence[Span]],
     target: tuple[Sequence[Token], Sequence[Span]],
 ) -> Float[np.ndarray, "*h _ _"]:
-    """Weights between words: a sum over the tokens of a source word, a mean over those of a target word.
+    """Return weights between words: the sum over the tokens of a source word, the mean over those of a target word.
 
-    The last column is what no source word got (the end mark, spaces), so that rows still sum to 1.
+    The last column is the weight of no source word (end token, spaces), so that rows still sum to 1.
+
+    Args:
+        weights: attention of target tokens (t) to source tokens (s), perhaps of several heads.
+        source: the tokens of the source, and the spans of its words.
+        target: the tokens of the target, and the spans of its words.
     """
     inside = share_tokens(*source)
     columns = np.concatenate([inside, 1 - inside.sum(axis=1, keepdims=True)], axis=1)
@@ -51,7 +56,7 @@ def merge_words(
 
 
 def share_tokens(tokens: Sequence[Token], words: Sequence[Span]) -> Float[np.ndarray, "_ _"]:
-    """How much of each token belongs to each word: all of it, unless a token reaches over several words."""
+    """Return the share of each token that belongs to each word: 1, unless a token spans several words."""
     spans = np.array([(token.start, token.end) for token in tokens]).reshape(-1, 1, 2)
     bounds = np.array(words).reshape(1, -1, 2)
     common = np.minimum(spans[..., 1], bounds[..., 1]) - np.maximum(spans[..., 0], bounds[..., 0])
@@ -60,7 +65,7 @@ def share_tokens(tokens: Sequence[Token], words: Sequence[Span]) -> Float[np.nda
 
 
 def link_words(merged: Float[np.ndarray, "_ _"], *, threshold: float = 0.0) -> Links:
-    """Each target word with the source word it looked at most, if it did so with at least `threshold`."""
+    """Link each target word with the source word of the largest weight, if that is at least `threshold`."""
     weights = merged[:, :-1]
     if not weights.size:
         return frozenset()
@@ -72,12 +77,12 @@ def link_words(merged: Float[np.ndarray, "_ _"], *, threshold: float = 0.0) -> L
 
 
 def write_links(links: Iterable[tuple[int, int]]) -> str:
-    """Links in Pharaoh format: `0-0 1-2`, source word first."""
+    """Write links in Pharaoh format: `0-0 1-2`, source word first."""
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def read_links(text: str, *, file: Path | str | None = None, line: int | None = None) -> Gold:
-    """The links of one line: `1-2` is sure, `1?2` and `1p2` are possible."""
+    """Read the links of one line: `1-2` is sure, `1?2` and `1p2` are possible."""
     found: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
     for word in text.split():
         match = LINK.fullmatch(word)
@@ -106,7 +111,11 @@ def check_links(
 
 
 def measure_agreement(found: Sequence[Links], gold: Sequence[Gold]) -> Agreement:
-    """AER = 1 - (|A and S| + |A and P|) / (|A| + |S|) over all pairs (Och & Ney 2003, section 5.1)."""
+    """Return the alignment error rate, precision and recall over all pairs.
+
+    AER = 1 - (|A and S| + |A and P|) / (|A| + |S|) with links A, sure links S and possible links P (Och & Ney 2003,
+    doi:10.1162/089120103321337421, section 5.1).
+    """
     pairs = list(zip(found, gold, strict=True))
     links, sure = sum(map(len, found)), sum(len(each.sure) for each in gold)
     right = sum(len(a & g.possible) for a, g in pairs)
@@ -121,5 +130,5 @@ def measure_agreement(found: Sequence[Links], gold: Sequence[Gold]) -> Agreement
 
 
 def _share(part: int, whole: int) -> float:
-    """Out of 100; of nothing, everything."""
+    """Return a share out of 100; 100 if the whole is 0."""
     return 100 * part / whole if whole else 100.0

@@ -1,4 +1,4 @@
-"""Metrics of labels: how often the right one is chosen, which are taken for which, and whether confidence is earned."""
+"""Metrics of labels: accuracy, F1, the confusion matrix and calibration."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -10,18 +10,18 @@ from jaxtyping import Float, Int64
 from seq2see.core.errors import DataError
 from seq2see.metrics.text import Metric
 
-BINS = 15  # of confidence, as in Guo et al. 2017
+CONFIDENCE_BINS = 15  # as in Guo et al. 2017
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often a label (row) was taken for another (column)."""
+    """Holds the confusion matrix: how often a label (row) was taken for another (column)."""
 
     labels: Sequence[str]
     counts: Int64[np.ndarray, "v v"]
 
     def worst(self, most: int = 10) -> list[tuple[str, str, int]]:
-        """The mistakes that are made most: the right label, the chosen one, how often."""
+        """Return the most frequent mistakes: the right label, the chosen one, how often."""
         wrong = self.counts * ~np.eye(len(self.labels), dtype=bool)
         order = np.argsort(-wrong, axis=None, kind="stable")[:most]
         places = [divmod(int(place), len(self.labels)) for place in order]
@@ -30,7 +30,7 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Bin:
-    """Answers of about one confidence: above `low`, up to `high`; both means are 0 if there are none."""
+    """Holds the answers of one confidence bin: above `low`, up to `high`; both means are 0 if there are none."""
 
     low: float
     high: float
@@ -42,9 +42,9 @@ class Bin:
 def score_labels(
     outputs: Sequence[str], references: Sequence[str], *, confidences: Sequence[float] | None = None
 ) -> list[Metric]:
-    """Accuracy, macro-F1 and, where the confidence in each output is known, the calibration error; out of 100.
+    """Return accuracy, macro-F1 and, if confidences are given, the calibration error, out of 100.
 
-    An output that is blank, because its source is, chooses no label: it is wrong, and nobody was confident of it.
+    An empty output, of an empty source, has no label: it is wrong, and does not count for calibration.
     """
     found = [accuracy(outputs, references), macro_f1(outputs, references)]
     if confidences is None:
@@ -54,7 +54,7 @@ def score_labels(
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
-    """The share of outputs that are right."""
+    """Return the share of outputs that are right."""
     _check(outputs, references)
     hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
     signature = f"accuracy|n:{len(references)}|classes:{len(set(references))}"
@@ -62,19 +62,19 @@ def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
 
 
 def macro_f1(outputs: Sequence[str], references: Sequence[str]) -> Metric:
-    """The mean over labels of F1 = 2 right / (chosen + true); every label counts the same, however rare."""
+    """Return the mean over labels of F1 = 2 right / (chosen + true), so that rare labels count as much as others."""
     return _f1_metrics([{label} for label in outputs], [{label} for label in references], labels="one")[1]
 
 
 def multi_label_f1(outputs: Sequence[Collection[str]], references: Sequence[Collection[str]]) -> list[Metric]:
-    """F1 of sets of labels: micro counts every choice of a label the same, macro every label."""
+    """Return F1 of sets of labels: micro counts every choice of a label the same, macro every label."""
     return _f1_metrics(outputs, references, labels="many")
 
 
 def count_confusion(
     outputs: Sequence[str], references: Sequence[str], *, labels: Sequence[str] | None = None
 ) -> Confusion:
-    """How often each label was taken for each; all labels that occur, sorted, unless an order is given."""
+    """Count how often each label was taken for each; all labels that occur, sorted, unless an order is given."""
     _check(outputs, references)
     names = sorted({*outputs, *references}) if labels is None else list(labels)
     places = {name: place for place, name in enumerate(names)}
@@ -86,16 +86,21 @@ def count_confusion(
     return Confusion(names, counts)
 
 
-def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> Metric:
-    """Expected calibration error: sum over bins of n_b / n |accuracy_b - confidence_b| (Guo et al. 2017, eq. 3)."""
+def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bins: int = CONFIDENCE_BINS) -> Metric:
+    """Return the expected calibration error: sum over bins b of n_b / n |accuracy_b - confidence_b|.
+
+    Guo et al. 2017 (arXiv:1706.04599), eq. 3.
+    """
     table = tabulate_reliability(confidences, right, bins=bins)
     gaps = sum(each.count * abs(each.accuracy - each.confidence) for each in table)
     signature = f"ece|n:{len(right)}|bins:{bins}|width:equal|norm:1"
     return Metric("ece", 100 * gaps / len(right), signature, higher_is_better=False)
 
 
-def tabulate_reliability(confidences: Sequence[float], right: Sequence[bool], *, bins: int = BINS) -> list[Bin]:
-    """Mean confidence beside accuracy, in bins of equal width over 0 to 1."""
+def tabulate_reliability(
+    confidences: Sequence[float], right: Sequence[bool], *, bins: int = CONFIDENCE_BINS
+) -> list[Bin]:
+    """Return mean confidence and accuracy in bins of equal width over 0 to 1."""
     _check(confidences, right)
     chances, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
@@ -117,9 +122,9 @@ def _mean_bins(
 def _f1_metrics(
     outputs: Sequence[Collection[str]], references: Sequence[Collection[str]], *, labels: str
 ) -> list[Metric]:
-    """Micro and macro F1 over all labels that are chosen or true anywhere."""
+    """Return micro and macro F1 over all labels that are chosen or true anywhere."""
     _check(outputs, references)
-    chosen = Counter(label for each in outputs for label in set(each) if label)  # a blank source has no label
+    chosen = Counter(label for each in outputs for label in set(each) if label)  # an empty source has no label
     true = Counter(label for each in references for label in set(each))
     right = Counter(label for o, r in zip(outputs, references, strict=True) for label in set(o) & set(r))
     classes = sorted(chosen.keys() | true.keys())

@@ -1,19 +1,23 @@
-"""Scores by the length of the source: where a model without attention breaks down (Bahdanau et al. 2015, figure 2)."""
+"""Scores by the length of the source (Bahdanau et al. 2015, arXiv:1409.0473, figure 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from seq2see.core.word import Unit, choose_unit, find_words
+from seq2see.core.words import Unit, choose_unit, find_words
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, bleu, chrf, exact_match, permits_bleu
 
-FEW = 10  # sentences; a score of fewer says little, so such a bucket joins its neighbour
-MANY = 8  # buckets at most, before the last one takes the rare long sources
-STEPS = (1, 2, 5)  # times a power of ten: widths that people read easily
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+MIN_BUCKET_SENTENCES = 10  # a score of fewer says little, so such a bucket joins its neighbour
+MAX_BUCKETS = 8  # before the last one takes the rare long sources
+ROUND_WIDTHS = (1, 2, 5)  # times a power of ten
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """Sources of `low` to `high` words or characters."""
+    """Holds the rows of sources of `low` to `high` words or characters."""
 
     low: int
     high: int
@@ -22,25 +26,55 @@ class Bucket:
 
     @property
     def label(self) -> str:
-        """The range as people write it."""
+        """Return the range for a legend: `11–20`."""
         return str(self.low) if self.low == self.high else f"{self.low}–{self.high}"
 
     @property
     def few(self) -> bool:
-        """Whether there are too few sources for a score to mean much."""
-        return len(self.rows) < FEW
+        """Tell whether there are too few sources for a meaningful score."""
+        return len(self.rows) < MIN_BUCKET_SENTENCES
 
 
 @dataclass(frozen=True)
 class Buckets:
-    """All sources by length."""
+    """Holds all sources by length."""
 
     unit: Unit
     buckets: tuple[Bucket, ...]
 
 
+@dataclass(frozen=True)
+class LengthScores:
+    """Scores of several runs for each bucket of source lengths.
+
+    Args:
+        buckets: the buckets.
+        scores: metric -> run -> a number for each bucket.
+    """
+
+    buckets: Buckets
+    scores: Mapping[str, Mapping[str, Sequence[float]]]
+
+    def choose_metric(self, asked: str | None = None) -> str:
+        """Return the metric that is asked for if it is there; else BLEU, or exact match where texts are too short."""
+        return next(metric for metric in (asked or "bleu", "bleu", "exact_match") if metric in self.scores)
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return buckets and scores, for programs."""
+        return {
+            "unit": self.buckets.unit,
+            "buckets": [
+                {"low": each.low, "high": each.high, "mean": each.mean, "count": len(each.rows), "few": each.few}
+                for each in self.buckets.buckets
+            ],
+            "scores": {
+                metric: {run: list(values) for run, values in runs.items()} for metric, runs in self.scores.items()
+            },
+        }
+
+
 def sort_by_length(sources: Sequence[str]) -> Buckets:
-    """Cut the sources into ranges of equal, round width; ranges with few sources are joined to a neighbour."""
+    """Divide the sources into ranges of equal, round width; ranges with few sources join a neighbour."""
     unit = choose_unit(sources)
     lengths = [len(find_words(source, unit)) for source in sources]
     if not lengths:
@@ -56,7 +90,7 @@ def sort_by_length(sources: Sequence[str]) -> Buckets:
 def score_buckets(
     buckets: Buckets, outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[list[Metric]]:
-    """BLEU, chrF and exact match of each bucket; no BLEU where no reference has enough tokens for it."""
+    """Return BLEU, chrF and exact match of each bucket; no BLEU if no reference has enough tokens for it."""
     scores, fluent = [], permits_bleu(references, tokenizer=bleu_tokenizer)
     for bucket in buckets.buckets:
         some = [outputs[row] for row in bucket.rows], [references[row] for row in bucket.rows]
@@ -66,21 +100,21 @@ def score_buckets(
 
 
 def _choose_width(lengths: Sequence[int]) -> int:
-    """The smallest round width under which at most `MANY` ranges hold all but the longest twentieth."""
+    """Return the smallest round width with which at most MAX_BUCKETS ranges hold all but the longest twentieth."""
     usual = sorted(lengths)[(len(lengths) - 1) * 19 // 20]
-    widths = (step * 10**power for power in range(12) for step in STEPS)
-    return next(width for width in widths if usual <= MANY * width)
+    widths = (step * 10**power for power in range(12) for step in ROUND_WIDTHS)
+    return next(width for width in widths if usual <= MAX_BUCKETS * width)
 
 
 def _join(groups: list[tuple[int, list[int]]]) -> list[tuple[list[int], list[int]]]:
-    """Ranges and rows: one with few rows joins the next, the last one the one before."""
+    """Join a range with few rows to the next one, and the last one to the one before."""
     joined: list[tuple[list[int], list[int]]] = []
     for number, rows in groups:
-        if joined and len(joined[-1][1]) < FEW:
+        if joined and len(joined[-1][1]) < MIN_BUCKET_SENTENCES:
             joined[-1] = [*joined[-1][0], number], [*joined[-1][1], *rows]
         else:
             joined.append(([number], list(rows)))
-    if len(joined) > 1 and len(joined[-1][1]) < FEW:
+    if len(joined) > 1 and len(joined[-1][1]) < MIN_BUCKET_SENTENCES:
         numbers, rows = joined.pop()
         joined[-1] = [*joined[-1][0], *numbers], [*joined[-1][1], *rows]
     return joined

@@ -1,4 +1,4 @@
-"""METEOR 1.5, which is a Java program: one process that is asked line by line, and either a whole score or an error."""
+"""METEOR 1.5, which is a Java program: one process that answers line by line."""
 
 import re
 import shutil
@@ -13,19 +13,26 @@ from types import TracebackType
 
 from seq2see.core.errors import ConfigError, Seq2SeeError
 
-METEOR = "1.5"
-MEMORY = "2G"
-# in English whatever the country, or half of the world gets commas in its numbers
-JAVA = ("java", f"-Xmx{MEMORY}", "-XX:+UseSerialGC", "-Duser.language=en", "-Duser.country=US", "-Dfile.encoding=UTF-8")
-PATIENCE = 300.0  # seconds for one answer; the first one waits for 60 MB of paraphrases on a busy machine
+METEOR_VERSION = "1.5"
+JAVA_MEMORY = "2G"
+# an English locale, because others write numbers with commas
+JAVA = (
+    "java",
+    f"-Xmx{JAVA_MEMORY}",
+    "-XX:+UseSerialGC",
+    "-Duser.language=en",
+    "-Duser.country=US",
+    "-Dfile.encoding=UTF-8",
+)
+ANSWER_TIMEOUT_SECONDS = 300.0  # the first answer waits for 60 MB of paraphrases
 
 
-class DiedError(Exception):
-    """The process ended or fell silent; the message says how."""
+class MeteorDiedError(Exception):
+    """Says that the process ended or did not answer."""
 
 
 def explain_absence() -> str | None:
-    """What has to be installed before METEOR can run, as one sentence; None if nothing."""
+    """Say in one sentence what has to be installed before METEOR can run; None if nothing."""
     needs = []
     if shutil.which("java") is None:
         needs.append("Java (apt install default-jre-headless)")
@@ -35,27 +42,31 @@ def explain_absence() -> str | None:
 
 
 def find_jar() -> Path | None:
-    """METEOR's program with its paraphrases, inside the package that brings it."""
+    """Find METEOR's program with its paraphrases in the package pycocoevalcap."""
     spec = find_spec("pycocoevalcap")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        jar = Path(folder) / "meteor" / f"meteor-{METEOR}.jar"
+        jar = Path(folder) / "meteor" / f"meteor-{METEOR_VERSION}.jar"
         if jar.is_file() and (jar.parent / "data" / "paraphrase-en.gz").is_file():
             return jar
     return None
 
 
 class MeteorError(Seq2SeeError):
-    """METEOR is there, but cannot score."""
+    """Says that METEOR is installed, but cannot score."""
 
 
 class Meteor:
-    """A METEOR process: begun at the first score, begun again if it dies, ended with its `with` block."""
+    """Runs a METEOR process: started at the first score, restarted if it dies, ended with its `with` block.
 
-    def __init__(self, *, patience: float = PATIENCE) -> None:
+    Args:
+        timeout: seconds to wait for one answer.
+    """
+
+    def __init__(self, *, timeout: float = ANSWER_TIMEOUT_SECONDS) -> None:
         absence = explain_absence()
         if absence is not None:
             raise ConfigError(absence)
-        self.patience = patience
+        self.timeout = timeout
         self._process: subprocess.Popen[str] | None = None
         self._answers: Queue[str | None] = Queue()
 
@@ -68,16 +79,19 @@ class Meteor:
         self.close()
 
     def score(self, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-        """METEOR of the corpus, from 0 to 1 (Denkowski & Lavie 2014); words must stand between spaces."""
+        """Return METEOR of the corpus, 0 to 1, of texts with spaces between words.
+
+        Denkowski & Lavie 2014 (doi:10.3115/v1/W14-3348).
+        """
         try:
             return self._score(outputs, references)
-        except DiedError:
+        except MeteorDiedError:
             pass
         try:
             return self._score(outputs, references)  # in a new process, from the first line on: never half a score
-        except DiedError as error:
+        except MeteorDiedError as error:
             raise MeteorError(
-                f"METEOR gave up twice ({error}); check that java runs and that {MEMORY} of memory are free."
+                f"METEOR gave up twice ({error}); check that java runs and that {JAVA_MEMORY} of memory are free."
             ) from None
 
     def close(self) -> None:
@@ -109,7 +123,7 @@ class Meteor:
             return float(text.partition(" ")[0])
         except ValueError:
             self.close()
-            raise DiedError(f"it said {text[:80]!r} where a number belongs") from None
+            raise MeteorDiedError(f"it said {text[:80]!r} where a number belongs") from None
 
     def _tell(self, line: str) -> None:
         process = self._process or self._begin()
@@ -119,17 +133,17 @@ class Meteor:
             process.stdin.flush()
         except OSError:
             self.close()
-            raise DiedError("its process ended") from None
+            raise MeteorDiedError("its process ended") from None
 
     def _hear(self) -> str:
         try:
-            line = self._answers.get(timeout=self.patience)
+            line = self._answers.get(timeout=self.timeout)
         except Empty:
             self.close()
-            raise DiedError(f"no answer for {self.patience:g} seconds") from None
+            raise MeteorDiedError(f"no answer for {self.timeout:g} seconds") from None
         if line is None:
             self.close()
-            raise DiedError("its process ended")
+            raise MeteorDiedError("its process ended")
         return line.strip()
 
     def _begin(self) -> subprocess.Popen[str]:
@@ -140,7 +154,7 @@ class Meteor:
             [*JAVA, "-jar", str(jar), "-", "-", "-stdio", "-l", "en", "-norm"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # nobody reads it, and a full pipe would stop the process
+            stderr=subprocess.DEVNULL,  # a pipe that is not read would fill and stop the process
             encoding="utf-8",
         )
         assert self._process.stdout is not None
@@ -149,7 +163,7 @@ class Meteor:
 
 
 def _write_question(output: str, references: Sequence[str]) -> str:
-    """One line for an output and its references; bars between them, so no text may have any."""
+    """Write one line with an output and its references; bars separate them, so they are removed from texts."""
     texts = [re.sub(r"[\s|]+", " ", text).strip() for text in (*references, output)]
     return " ||| ".join(["SCORE", *texts])
 

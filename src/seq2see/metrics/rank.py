@@ -1,4 +1,4 @@
-"""Whether two ways of weighing the same things put them in the same order."""
+"""Rank correlation: whether two lists of weights order the same things alike."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """From 1 (the same order) over 0 (none) to -1 (the reverse); None where one side has all things equal."""
+    """Holds rank correlations from 1 (same order) to -1 (reverse order); None if one side is constant."""
 
     kendall: float | None
     spearman: float | None
@@ -17,13 +17,16 @@ class RankAgreement:
 
 
 def compare_ranks(left: Sequence[float], right: Sequence[float]) -> RankAgreement:
-    """How far two weighings agree on the order of the same things."""
+    """Return both rank correlations of two lists of weights."""
     one, two = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     return RankAgreement(kendall_tau(one, two), spearman_rho(one, two), len(one))
 
 
 def kendall_tau(left: Float[np.ndarray, " n"], right: Float[np.ndarray, " n"]) -> float | None:
-    """tau-b: (pairs in order - pairs out of order) / sqrt(pairs untied left x pairs untied right) (Kendall 1945)."""
+    """Return tau-b = (concordant - discordant pairs) / sqrt(pairs untied left x pairs untied right).
+
+    Kendall 1945 (doi:10.1093/biomet/33.3.239).
+    """
     signs = [np.sign(side[:, None] - side[None, :]) for side in (left, right)]
     untied = [float((sign != 0).sum()) for sign in signs]
     if not all(untied):
@@ -32,7 +35,7 @@ def kendall_tau(left: Float[np.ndarray, " n"], right: Float[np.ndarray, " n"]) -
 
 
 def spearman_rho(left: Float[np.ndarray, " n"], right: Float[np.ndarray, " n"]) -> float | None:
-    """The correlation of ranks; things that are equal share the mean of their ranks."""
+    """Return the correlation of ranks; equal values share the mean of their ranks."""
     ranks = [_rank(side) - (len(side) - 1) / 2 for side in (left, right)]
     norms = [float(np.sqrt((rank**2).sum())) for rank in ranks]
     return float((ranks[0] * ranks[1]).sum() / (norms[0] * norms[1])) if all(norms) else None

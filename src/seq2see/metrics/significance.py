@@ -1,34 +1,38 @@
-"""Whether systems differ by more than luck: paired bootstrap resampling (Koehn 2004), as sacrebleu does it."""
+"""Significance of differences: paired bootstrap resampling by sacrebleu.
 
-from collections.abc import Callable, Mapping, Sequence
+Koehn 2004, https://aclanthology.org/W04-3250.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import SupportsFloat
 
 import sacrebleu
-from sacrebleu.metrics.base import Metric as Base
+from sacrebleu.metrics.base import Metric as SacrebleuMetric
 from sacrebleu.metrics.base import Score, Signature
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import PairedTest, Result
 
 from seq2see.core.errors import DataError
-from seq2see.metrics.caption import cut_caption, rouge_l, score_captions
-from seq2see.metrics.cider import LONGEST, Cider
+from seq2see.metrics.caption import rouge_l, score_captions, tokenise_caption
+from seq2see.metrics.cider import MAX_NGRAM, Cider
 from seq2see.metrics.text import (
     DEFAULT_TOKENIZER,
     Metric,
     References,
+    ReferenceStreams,
     compose_texts,
     make_bleu,
     make_streams,
     permits_bleu,
 )
 
-SAMPLES = 1_000  # test sets drawn with replacement
-DRAWS = 10_000_000  # sentences in all samples together; more would need gigabytes, so a large set has fewer samples
+MAX_SAMPLES = 1_000  # test sets drawn with replacement
+MAX_DRAWN_SENTENCES = 10_000_000  # in all samples together; more would need gigabytes, so a large set has fewer samples
 
 
 @dataclass(frozen=True)
 class Tested:
-    """A metric of one system, and how likely a difference as large as that to the baseline would be by luck alone."""
+    """Holds a metric of one system, and the p-value of its difference to the baseline."""
 
     metric: Metric
     interval: float  # half the width of the 95 % interval
@@ -36,48 +40,62 @@ class Tested:
 
 
 class MeanSignature(Signature):
-    """What a mean over texts is of."""
+    """Is the signature of a mean over texts."""
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: dict[str, object]) -> None:
         super().__init__(args)
-        self.info.update(args["about"])
+        about = args["about"]
+        if isinstance(about, dict):
+            self.info.update(about)
 
 
-class Mean(Base):
-    """A mean over texts as a metric of sacrebleu, which its test can resample: what each is worth, and how many."""
+class MeanMetric(SacrebleuMetric):
+    """Is a mean over texts as a metric of sacrebleu, which its test can resample.
+
+    Args:
+        score: the score of one output with its references, 0 to 1.
+        about: what its signature says.
+    """
 
     _SIGNATURE_TYPE = MeanSignature
 
-    def __init__(self, worth: Callable[[str, Sequence[str]], float], **about: str) -> None:
+    def __init__(self, score: Callable[[str, Sequence[str]], float], **about: str) -> None:
         super().__init__()
-        self.worth, self.about = worth, about
+        self.score, self.about = score, about
 
     def _preprocess_segment(self, sent: str) -> str:
         return sent
 
-    def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Any]:
+    def _extract_reference_info(self, refs: Sequence[str]) -> dict[str, Sequence[str]]:
         return {"references": refs}
 
-    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Any]) -> list[float]:
-        return [float(self.worth(hypothesis, ref_kwargs["references"])), 1.0]
+    def _compute_segment_statistics(self, hypothesis: str, ref_kwargs: dict[str, Sequence[str]]) -> list[float]:
+        return [float(self.score(hypothesis, ref_kwargs["references"])), 1.0]
 
-    def _compute_score_from_stats(self, stats: Any) -> Score:
-        return Score("mean", 100 * float(stats[0]) / float(stats[1]))
+    def _compute_score_from_stats(self, stats: Iterable[SupportsFloat]) -> Score:
+        total, count = stats
+        return Score("mean", 100 * float(total) / float(count))
 
-    def _aggregate_and_compute(self, stats: Any) -> Score:
+    def _aggregate_and_compute(self, stats: Iterable[Iterable[SupportsFloat]]) -> Score:
         return self._compute_score_from_stats([sum(column) for column in zip(*stats, strict=True)])
 
 
 def compare_systems(
     systems: Mapping[str, Sequence[str]], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> dict[str, list[Tested]]:
-    """Exact match, BLEU if there can be any, chrF and TER of each system; the first is the baseline of the others."""
+    """Return exact match, BLEU if the references permit it, chrF and TER of each system, with their significance.
+
+    Args:
+        systems: the outputs of each system by its name; the first is the baseline of the others.
+        references: one or several of each output.
+        bleu_tokenizer: one of sacrebleu's.
+    """
     if not systems:
         raise DataError("a comparison needs at least one system.")
     composed = {name: compose_texts(outputs, references)[0] for name, outputs in systems.items()}
     truth = make_streams(compose_texts(next(iter(systems.values())), references)[1])
     metrics = {
-        "exact_match": Mean(lambda output, known: output in known, match="exact", case="mixed", space="kept"),
+        "exact_match": MeanMetric(lambda output, known: output in known, match="exact", case="mixed", space="kept"),
         "bleu": make_bleu(bleu_tokenizer),
         "chrf": sacrebleu.CHRF(),
         "ter": sacrebleu.TER(),
@@ -95,48 +113,56 @@ def compare_systems(
 def compare_captions(
     systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]]
 ) -> dict[str, list[Tested]]:
-    """BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of each system; a picture is drawn with all its references."""
+    """Return BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of each system; an image is drawn with all its references."""
     scores = {name: score_captions(outputs, references) for name, outputs in systems.items()}
-    cut = {name: [_cut(text) for text in outputs] for name, outputs in systems.items()}
-    known = [[_cut(text) for text in each] for each in references]
-    tested = [_test(metric, cut, make_streams(known))[1] for metric in make_caption_metrics(known)]
+    tokenised = {name: [_tokenise(text) for text in outputs] for name, outputs in systems.items()}
+    known = [[_tokenise(text) for text in each] for each in references]
+    tested = [_test(metric, tokenised, make_streams(known))[1] for metric in make_caption_metrics(known)]
     columns = [_judge(each, results) for each, results in zip(zip(*scores.values(), strict=True), tested, strict=True)]
     return dict(zip(systems, map(list, zip(*columns, strict=True)), strict=True))
 
 
-def make_caption_metrics(references: Sequence[Sequence[str]]) -> list[Base]:
-    """What `score_captions` computes, as metrics of sacrebleu; all words must stand between spaces."""
+def make_caption_metrics(references: Sequence[Sequence[str]]) -> list[SacrebleuMetric]:
+    """Return the metrics of `score_captions` as metrics of sacrebleu, for texts with spaces between words."""
     cider = Cider([[text.split() for text in each] for each in references])
-    orders = range(1, LONGEST + 1)
+    orders = range(1, MAX_NGRAM + 1)
     return [
         *(sacrebleu.BLEU(tokenize="none", force=True, smooth_method="none", max_ngram_order=n) for n in orders),
-        Mean(lambda output, known: rouge_l(output.split(), [text.split() for text in known])),
-        Mean(lambda output, known: cider(output.split(), [text.split() for text in known])),
+        MeanMetric(lambda output, known: rouge_l(output.split(), [text.split() for text in known])),
+        MeanMetric(lambda output, known: cider(output.split(), [text.split() for text in known])),
     ]
 
 
-def _cut(text: str) -> str:
-    return " ".join(cut_caption(text))
+def _tokenise(text: str) -> str:
+    return " ".join(tokenise_caption(text))
 
 
-def _test(metric: Base, systems: Mapping[str, list[str]], references: Any) -> tuple[Any, list[Any]]:
-    """How the test was done, and what it says of each system."""
-    samples = max(1, min(SAMPLES, DRAWS // len(references[0])))
+def _test(
+    metric: SacrebleuMetric, systems: Mapping[str, list[str]], references: ReferenceStreams
+) -> tuple[Signature, list[Result]]:
+    """Return the signature of the test, and its result for each system."""
+    samples = max(1, min(MAX_SAMPLES, MAX_DRAWN_SENTENCES // len(references[0])))
     test = PairedTest(list(systems.items()), {"it": metric}, references, test_type="bs", n_samples=samples)
-    signatures, columns = cast(tuple[dict[str, Any], dict[str, Any]], test())
+    signatures, columns = test()
     (signature,) = signatures.values()
     _, results = columns.values()  # the names come first
-    return signature, results
+    return signature, [result for result in results if isinstance(result, Result)]
 
 
-def _judge(scores: Sequence[Metric], results: Sequence[Any]) -> list[Tested]:
-    """Scores with their tests. Two equal scores are no difference: their p is 1, where sacrebleu says 1/(n + 1)."""
-    first = results[0]
+def _judge(scores: Sequence[Metric], results: Sequence[Result]) -> list[Tested]:
+    """Join scores and results; the p-value of two equal scores is 1, where sacrebleu gives 1/(n + 1)."""
     return [
-        Tested(
-            score,
-            float(result.ci),
-            None if result is first else 1.0 if result.score == first.score else float(result.p_value),
-        )
+        Tested(score, _half_interval(result), _find_p_value(result, results[0]))
         for score, result in zip(scores, results, strict=True)
     ]
+
+
+def _half_interval(result: Result) -> float:
+    assert result.ci is not None
+    return float(result.ci)
+
+
+def _find_p_value(result: Result, baseline: Result) -> float | None:
+    if result is baseline or result.p_value is None:
+        return None
+    return 1.0 if result.score == baseline.score else float(result.p_value)

@@ -1,13 +1,15 @@
 """An encoder and a decoder, joined by a memory."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 
 from seq2see.core.memory import Memory
 from seq2see.core.registry import Part
+from seq2see.core.tree import StateTree
+from seq2see.models.network import Encoder, Network, SizedEncoder
 
 
 @runtime_checkable
@@ -15,26 +17,27 @@ class Decoder(Protocol):
     """What the rest of the package knows of a decoder; `state` and `fixed` are trees of its own making."""
 
     output: nn.Linear
+    training: bool
 
-    def begin(self, memory: Memory) -> tuple[Any, Any]: ...
-    def step(self, tokens: Tensor, state: Any, fixed: Any) -> tuple[Tensor, Any]: ...
+    def begin(self, memory: Memory) -> tuple[StateTree, StateTree]: ...
+    def step(self, tokens: Tensor, state: StateTree, fixed: StateTree) -> tuple[Tensor, StateTree]: ...
     def features(self, tokens: Tensor, memory: Memory) -> Tensor: ...
+    def train(self, mode: bool = True) -> object: ...
     def __call__(self, tokens: Tensor, memory: Memory) -> Tensor: ...
 
 
-class Seq2Seq(nn.Module):
-    """p(target | source), one token after the other; `evenness` is what its loss asks of its attention."""
+class Seq2Seq(Network):
+    """p(target | source), one token after the other."""
 
     decoder: Decoder
 
-    def __init__(self, *, encoder: nn.Module, decoder: Decoder, evenness: float = 0.0) -> None:
+    def __init__(self, *, encoder: Encoder, decoder: Decoder) -> None:
         super().__init__()
         self.encoder = encoder
         self.decoder = decoder
-        self.evenness = evenness
 
     @property
-    def output(self) -> nn.Linear:
+    def output_layer(self) -> nn.Linear:
         """The last layer, from features to tokens."""
         return self.decoder.output
 
@@ -46,14 +49,9 @@ class Seq2Seq(nn.Module):
 
 
 def build_seq2seq(
-    *,
-    encoder: Part,
-    decoder: Part,
-    source_sizes: Mapping[str, int],
-    target_vocabulary: int,
-    evenness: float = 0.0,
+    *, encoder: Part[SizedEncoder], decoder: Part[Decoder], source_sizes: Mapping[str, int], target_vocabulary: int
 ) -> Seq2Seq:
     """Build both halves; the decoder learns from the encoder how wide its memory is."""
-    built: Any = encoder(**source_sizes)
+    built = encoder(**source_sizes)
     writer = decoder(vocabulary=target_vocabulary, memory_size=built.memory_size)
-    return Seq2Seq(encoder=built, decoder=writer, evenness=evenness)
+    return Seq2Seq(encoder=built, decoder=writer)

@@ -3,7 +3,7 @@
 A cell's state is a tuple of tensors [n d]: (hidden,) for a GRU, (hidden, memory) for an LSTM.
 """
 
-from typing import Any, Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -13,12 +13,33 @@ from torch import Tensor, nn
 CellState = tuple[Float[Tensor, "n d"], ...]
 
 
+@runtime_checkable
+class TorchRnn(Protocol):
+    """Is what a cell uses of torch's one-layer LSTM or GRU: its weights and its kernel."""
+
+    weight_ih_l0: Tensor
+    weight_hh_l0: Tensor
+    bias_ih_l0: Tensor
+    bias_hh_l0: Tensor
+
+    def __call__(
+        self, inputs: Tensor, state: Tensor | tuple[Tensor, ...], /
+    ) -> tuple[Tensor, Tensor | tuple[Tensor, ...]]: ...
+
+
 class Cell(nn.Module):
-    """Base of the cells; the weights live in torch's own one-layer module, whose layout and kernel we use."""
+    """Base of the cells; the weights are those of torch's own one-layer module, whose layout and kernel are used.
+
+    A cell of your own sets `gates` and `parts` and overrides `advance` and `_build`.
+
+    Args:
+        input_size: channels i of an input.
+        size: channels d of a state.
+    """
 
     gates: int  # how many blocks of size d the input is projected to
     parts: int  # how many tensors a state has
-    rnn: Any
+    rnn: TorchRnn
 
     def __init__(self, *, input_size: int, size: int) -> None:
         super().__init__()
@@ -32,36 +53,45 @@ class Cell(nn.Module):
         nn.init.zeros_(self.rnn.bias_hh_l0)
 
     def project(self, inputs: Float[Tensor, "*n i"]) -> Float[Tensor, "*n g"]:
-        """What the first columns of the input weights, and the bias, make of an input: free of the state."""
+        """Project an input with the first columns of the input weights and the bias, which needs no state."""
         return F.linear(inputs, self.rnn.weight_ih_l0[:, : inputs.shape[-1]], self.rnn.bias_ih_l0)
 
     def columns(self, last: int) -> Float[Tensor, "g i"]:
-        """The last columns of the input weights, for an input that is known only inside the loop.
+        """Return the last columns of the input weights, for an input that is known only inside a loop.
 
-        To be taken once, outside: each cut into the weights costs a gradient of their full size.
+        Call it once, before the loop: every slice of the weights costs a gradient of their full size.
         """
         return self.rnn.weight_ih_l0[:, -last:]
 
     def advance(self, projected: Float[Tensor, "n g"], state: CellState) -> CellState:
-        """One step from a projected input and the state before."""
+        """Take one step.
+
+        Args:
+            projected: what `project` made of the input, [n g].
+            state: the state before the step.
+        """
         raise NotImplementedError
 
     def run(self, inputs: Float[Tensor, "b t i"], state: CellState) -> tuple[Float[Tensor, "b t d"], CellState]:
-        """All steps at once: the hidden state at every position, and the state after the last one."""
+        """Take all steps at once: return the hidden state at every position, and the state after the last one."""
         wrapped = tuple(part.unsqueeze(0).contiguous() for part in state)
         outputs, last = self.rnn(inputs, wrapped if self.parts > 1 else wrapped[0])
-        return outputs, tuple(part[0] for part in (last if self.parts > 1 else (last,)))
+        return outputs, tuple(part[0] for part in (last if isinstance(last, tuple) else (last,)))
 
     def zeros(self, like: Float[Tensor, "n _"]) -> CellState:
-        """The state before anything was read, one row for each row of `like`."""
+        """Return the state before the first input, one row for each row of `like`."""
         return tuple(like.new_zeros(like.shape[0], self.size) for _ in range(self.parts))
 
-    def _build(self, input_size: int, size: int) -> nn.RNNBase:
+    def _build(self, input_size: int, size: int) -> TorchRnn:
         raise NotImplementedError
 
 
 class Lstm(Cell):
-    """Hochreiter & Schmidhuber 1997, with forget gates that start open."""
+    """Is the long short-term memory, with forget gates that start open.
+
+    i, f, o = sigmoid(W x + U h + b), c^ = tanh(W x + U h + b); c' = f c + i c^, h' = o tanh(c') (Hochreiter &
+    Schmidhuber 1997, doi:10.1162/neco.1997.9.8.1735; forget gates by Gers et al. 2000, doi:10.1162/089976600300015015).
+    """
 
     gates = 4
     parts = 2
@@ -74,16 +104,20 @@ class Lstm(Cell):
     def advance(self, projected: Float[Tensor, "n g"], state: CellState) -> CellState:
         hidden, memory = state
         gates = projected + F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
-        write, keep, new, show = gates.chunk(4, dim=-1)
-        memory = keep.sigmoid() * memory + write.sigmoid() * new.tanh()
-        return show.sigmoid() * memory.tanh(), memory
+        write, forget, candidate, output = gates.chunk(4, dim=-1)
+        memory = forget.sigmoid() * memory + write.sigmoid() * candidate.tanh()
+        return output.sigmoid() * memory.tanh(), memory
 
-    def _build(self, input_size: int, size: int) -> nn.RNNBase:
-        return nn.LSTM(input_size, size, batch_first=True)
+    def _build(self, input_size: int, size: int) -> TorchRnn:
+        return _TorchLstm(input_size, size, batch_first=True)
 
 
 class Gru(Cell):
-    """Cho et al. 2014, in the form of torch's GRU (the reset gate acts after the recurrent product)."""
+    """Is the gated recurrent unit of Cho et al. 2014 (arXiv:1406.1078), in the form of torch's GRU.
+
+    r, z = sigmoid(W x + U h + b), n = tanh(W x + r (U h + b)); h' = (1 - z) n + z h. The reset gate r acts after the
+    recurrent product, in the paper before it.
+    """
 
     gates = 3
     parts = 1
@@ -93,14 +127,28 @@ class Gru(Cell):
         recurrent = F.linear(hidden, self.rnn.weight_hh_l0, self.rnn.bias_hh_l0)
         # split, not sliced: the gradient of a split is one concatenation
         cuts = [2 * self.size, self.size]
-        gates, new = projected.split(cuts, dim=-1)
-        recurrent_gates, recurrent_new = recurrent.split(cuts, dim=-1)
+        gates, candidate = projected.split(cuts, dim=-1)
+        recurrent_gates, recurrent_candidate = recurrent.split(cuts, dim=-1)
         reset, update = (gates + recurrent_gates).sigmoid().chunk(2, dim=-1)
-        new = (new + reset * recurrent_new).tanh()
-        return (torch.lerp(new, hidden, update),)
+        candidate = (candidate + reset * recurrent_candidate).tanh()
+        return (torch.lerp(candidate, hidden, update),)
 
-    def _build(self, input_size: int, size: int) -> nn.RNNBase:
-        return nn.GRU(input_size, size, batch_first=True)
+    def _build(self, input_size: int, size: int) -> TorchRnn:
+        return _TorchGru(input_size, size, batch_first=True)
+
+
+class _TorchLstm(nn.LSTM):
+    weight_ih_l0: Tensor
+    weight_hh_l0: Tensor
+    bias_ih_l0: Tensor
+    bias_hh_l0: Tensor
+
+
+class _TorchGru(nn.GRU):
+    weight_ih_l0: Tensor
+    weight_hh_l0: Tensor
+    bias_ih_l0: Tensor
+    bias_hh_l0: Tensor
 
 
 Direction = Literal["forward", "backward"]
@@ -112,10 +160,16 @@ def read_sequence(
     mask: Bool[Tensor, "b s"],
     direction: Direction,
 ) -> tuple[Float[Tensor, "b s d"], CellState]:
-    """Run a cell over padded sequences: states in source order, and the state after the last real position.
+    """Run a cell over padded sequences: return the states in source order, and the state after the last real position.
 
-    Sequences of a batch have nearly one length, so the part they share runs in torch's kernel and the ragged rest is
+    Sequences of a batch have nearly one length, so the part they share runs in torch's kernel, and the ragged rest is
     stepped with finished rows frozen: more than twice as fast as packing for an LSTM, and padding changes nothing.
+
+    Args:
+        cell: the cell to run.
+        inputs: [b s i].
+        mask: True at real positions, which come before the padding, [b s].
+        direction: backward reads each sequence from its last real position to its first.
     """
     lengths = mask.sum(dim=1)
     if direction == "backward":
@@ -134,7 +188,7 @@ def read_sequence(
 
 
 def flip(sequence: Float[Tensor, "b s d"], lengths: Tensor) -> Float[Tensor, "b s d"]:
-    """Reverse each row inside its own length; padding stays where it is."""
+    """Reverse each row inside its own length, and leave the padding where it is."""
     positions = torch.arange(sequence.shape[1])
     rows = torch.where(positions < lengths.unsqueeze(1), lengths.unsqueeze(1) - 1 - positions, positions)
     return sequence.gather(1, rows.unsqueeze(2).expand_as(sequence))

@@ -11,13 +11,20 @@ from torch import Tensor, nn
 
 
 class Dropout(nn.Module):
-    """Zero each number with probability `rate` while training, and scale the rest up."""
+    """Zeroes each number with probability p in training, and multiplies the others by 1 / (1 - p).
+
+    Srivastava et al. 2014 (https://jmlr.org/papers/v15/srivastava14a.html).
+
+    Args:
+        rate: p, rounded to the nearest multiple of 1/256.
+    """
 
     def __init__(self, rate: float) -> None:
         super().__init__()
-        self.kept = max(256 - round(rate * 256), 1)  # of 256 bytes, so many let a number through
+        self.kept = max(256 - round(rate * 256), 1)  # of the 256 values of a byte, so many keep a number
 
     def forward(self, states: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """Return the states with some numbers zeroed in training, and as they are otherwise."""
         if not self.training or self.kept == 256:
             return states
         return (states * draw_mask(states.shape, kept=self.kept)).mul_(256 / self.kept)
@@ -27,7 +34,7 @@ class Dropout(nn.Module):
 
 
 def draw_mask(shape: torch.Size, *, kept: int) -> Tensor:
-    """A boolean mask that is True with probability kept / 256."""
+    """Draw a boolean mask of a shape that is True with probability kept / 256."""
     count = shape.numel()
     words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
     return (words.view(torch.uint8)[:count] < kept).view(shape)

@@ -1,4 +1,4 @@
-"""Normalisers: from scores to weights that sum to one over what may be attended to."""
+"""Normalisers: from scores to weights that sum to one over the allowed positions."""
 
 from typing import Annotated, Literal
 
@@ -7,18 +7,21 @@ from annotated_types import Ge, Le
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seq2see.core.choice import Choice, active_choices
 from seq2see.core.errors import Seq2SeeError
-from seq2see.core.shapes import Rate
+from seq2see.core.option_types import Rate
+from seq2see.core.sampled_choices import SampledChoice, active_choices
 
-OUT_OF_REACH = -2.0
+SPARSEMAX_ZERO_SCORE = -2.0  # a score this far below the best has weight 0
 
 
 class Normaliser(nn.Module):
-    """Base of all normalisers; a masked position weighs exactly 0, and a row with no position left gives zeros."""
+    """Base of all normalisers: a masked position gets the weight 0 exactly, and a row without any position gives zeros.
+
+    A normaliser of your own overrides `forward`; `seq2see.testing.check_normaliser` checks it.
+    """
 
     fused = False  # whether a fused softmax kernel computes the same
-    samples = False  # whether it draws positions in training, and so learns from rewards as well as from gradients
+    samples = False  # whether it samples positions in training, and so learns by REINFORCE as well as from gradients
 
     def forward(
         self,
@@ -26,12 +29,18 @@ class Normaliser(nn.Module):
         mask: Bool[Tensor, "*#b #h #t s"],
         query: Float[Tensor, "b h t q"],
     ) -> Float[Tensor, "b h t s"]:
-        """Weights for the scores; the query is there for normalisers that move with it."""
+        """Return the weights of the scores.
+
+        Args:
+            scores: [b h t s].
+            mask: True where a query may attend to a key.
+            query: [b h t q], for normalisers that depend on it.
+        """
         raise NotImplementedError
 
 
 class Softmax(Normaliser):
-    """exp(score) over the sum of exp(score) of all allowed positions."""
+    """Normalises by the softmax: weight_s = exp(score_s) / sum over all allowed positions j of exp(score_j)."""
 
     fused = True
 
@@ -48,9 +57,10 @@ class Softmax(Normaliser):
 
 
 class Sparsemax(Normaliser):
-    """Martins & Astudillo 2016: the weights nearest to the scores; those of positions that score far below are 0.
+    """Projects the scores onto the probability simplex, which makes the weights of low scores exactly 0.
 
-    weights = max(score - t, 0), with t such that they sum to one (eq. 3 and algorithm 1).
+    weight_s = max(score_s - t, 0) with t such that the weights sum to 1 (Martins & Astudillo 2016, arXiv:1602.02068,
+    eq. 3 and algorithm 1).
     """
 
     def forward(
@@ -61,9 +71,9 @@ class Sparsemax(Normaliser):
     ) -> Float[Tensor, "b h t s"]:
         banned = ~mask
         lowest = torch.finfo(scores.dtype).min
-        # what scores less than the best by one or more weighs nothing, so by two less is out of reach
+        # a position that scores less than the best by 1 or more has weight 0, so masked ones are put 2 below the best
         best = scores.detach().masked_fill(banned, lowest).amax(dim=-1, keepdim=True)
-        below = (scores - best).masked_fill(banned, OUT_OF_REACH)
+        below = (scores - best).masked_fill(banned, SPARSEMAX_ZERO_SCORE)
         ordered = below.sort(dim=-1, descending=True).values
         sums, counts = ordered.cumsum(dim=-1) - 1, torch.arange(1, scores.shape[-1] + 1)
         weighing = (ordered * counts > sums).sum(dim=-1, keepdim=True)  # at least the best one does
@@ -72,13 +82,20 @@ class Sparsemax(Normaliser):
 
 
 class Hard(Softmax):
-    """Xu et al. 2015, section 4.1: all weight on one position, sampled from the softmax; its argmax when not training.
+    """Puts all weight on one position: sampled from the softmax in training, its argmax otherwise.
 
-    A sampled position learns by REINFORCE from the log-likelihood r of its target token, against a moving average b:
-    loss = -reward (r - b) log p(position) - entropy H[p]. For a share of the sources the softmax itself is used.
+    Xu et al. 2015 (arXiv:1502.03044), section 4.1. A sampled position learns by REINFORCE (Williams 1992,
+    doi:10.1007/BF00992696) from the log-likelihood r of its target token against a moving average b of r:
+    loss = -reward (r - b) log p(position) - entropy H[p].
 
-    credit: token, its own token's likelihood alone; or rest, that of its token and of all after it, which a position
-    can change too if what was read enters the decoder's state (as in the paper, less what came before the choice).
+    Args:
+        soft_share: the share of the sources that use the softmax itself in training.
+        reward: the factor of the REINFORCE term.
+        entropy: the factor of the entropy H[p] of the softmax.
+        decay: how much of the baseline b an update keeps.
+        credit: `token` takes the likelihood of the position's own token as r; `rest` adds that of all tokens after it,
+            which a position changes too if the context enters the decoder's state (as in the paper, but without the
+            tokens before the choice).
     """
 
     fused = False
@@ -98,7 +115,7 @@ class Hard(Softmax):
         super().__init__()
         self.soft_share, self.reward, self.entropy, self.decay = soft_share, reward, entropy, decay
         self.credit = credit
-        # the baseline is total / weight: an average over what was seen, also before much was
+        # the baseline is total / weight, which is an unbiased average after few updates too
         self.register_buffer("total", torch.zeros(()))
         self.register_buffer("weight", torch.zeros(()))
 
@@ -123,7 +140,14 @@ class Hard(Softmax):
         reward: Float[Tensor, " n"],
         mask: Bool[Tensor, "b t"],
     ) -> Float[Tensor, ""]:
-        """The loss of the class's equation, summed; the baseline is that of before, and then takes the rewards in."""
+        """Return the loss of the class's equation, summed over all choices, and update the baseline afterwards.
+
+        Args:
+            logprob: log p of the chosen position, [n h] for n target tokens.
+            entropy: H[p] of each choice, [n h].
+            reward: r, the log-likelihood of each target token, [n].
+            mask: True at real target tokens, [b t]; n of them are True.
+        """
         reward = reward.detach()
         gain = reward - self.total / self.weight.clamp(min=1 - self.decay)
         gain = _sum_rest(gain, mask) if self.credit == "rest" else gain
@@ -134,12 +158,13 @@ class Hard(Softmax):
         return -(self.reward * gain.unsqueeze(1) * logprob + self.entropy * entropy).sum()
 
     def _choose_soft(self, sources: int) -> Bool[Tensor, " b"]:
-        """The sources that see the softmax itself, the same ones for a whole pass."""
+        """Choose the sources that use the softmax itself, the same ones for a whole pass."""
         choices = active_choices()
         if choices is None and torch.is_grad_enabled():
             raise Seq2SeeError(
-                "hard attention learns from what it chose, so it must be trained inside seq2see.core.choice.choosing() "
-                "and as part of a decoder; got a training pass outside of it; use softmax there."
+                "hard attention learns from what it sampled, so it must be trained inside "
+                "seq2see.core.sampled_choices.choosing() and as part of a decoder; got a training pass outside of it; "
+                "use softmax there."
             )
         if choices is None:
             return torch.rand(sources) < self.soft_share
@@ -154,23 +179,23 @@ class Hard(Softmax):
         logs = probabilities.clamp(min=torch.finfo(probabilities.dtype).tiny).log()
         free = ~soft & (probabilities.sum(dim=-1) > 0)
         logprob = torch.where(free, logs.gather(-1, chosen.unsqueeze(-1)).squeeze(-1), 0.0)
-        choices.record(self, Choice(logprob, entropy=-(probabilities * logs).sum(dim=-1)))
+        choices.record(self, SampledChoice(logprob, entropy=-(probabilities * logs).sum(dim=-1)))
 
 
 def _sum_rest(gain: Float[Tensor, " n"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, " n"]:
-    """For every token the sum over itself and all after it in the same target."""
+    """Sum for every token over itself and all tokens after it in the same target."""
     table = gain.new_zeros(mask.shape).masked_scatter(mask, gain)
     return table.flip(1).cumsum(dim=1).flip(1)[mask]
 
 
 def _draw(probabilities: Float[Tensor, "b h t s"]) -> Int[Tensor, "b h t"]:
-    """One position a row; the random numbers, one a row, do not depend on how far the rows are padded."""
+    """Draw one position a row; it takes one random number a row, so padding does not change the draw."""
     reached = probabilities.cumsum(dim=-1)
     drawn = torch.rand(probabilities.shape[:-1], dtype=probabilities.dtype).unsqueeze(-1) * reached[..., -1:]
     return (reached <= drawn).sum(dim=-1).clamp(max=probabilities.shape[-1] - 1)
 
 
 def _mark(chosen: Int[Tensor, "b h t"], probabilities: Float[Tensor, "b h t s"]) -> Float[Tensor, "b h t s"]:
-    """Weight 1 at the chosen position, and zeros where nothing could be chosen."""
+    """Return weight 1 at the chosen position, and zeros in rows without any position."""
     alive = (probabilities.sum(dim=-1, keepdim=True) > 0).to(probabilities.dtype)
     return torch.zeros_like(probabilities).scatter(-1, chosen.unsqueeze(-1), alive)

@@ -1,4 +1,4 @@
-"""Pools: a whole memory read into one vector for each source."""
+"""Pools: what turns the memory of a source into one vector, for a classifier."""
 
 import math
 from typing import ClassVar, Literal
@@ -11,36 +11,45 @@ from seq2see.core.errors import ConfigError
 from seq2see.core.memory import Memory, mean
 from seq2see.core.registry import Part
 from seq2see.nn.attend import Attend
+from seq2see.nn.normalise import Normaliser
+from seq2see.nn.score import Score
 
-ADDITIVE, SOFTMAX = Part("score", "additive"), Part("normalise", "softmax")
+ADDITIVE, SOFTMAX = Part[Score]("score", "additive"), Part[Normaliser]("normalise", "softmax")
 
 
 class Pool(nn.Module):
-    """Base of the pools; `size` is the width of what they read and of what they give.
+    """Base of the pools; a source without any position gives zeros.
 
-    A source without any position gives zeros.
+    Args:
+        size: channels d of the memory's states and of the result.
     """
 
-    reads: ClassVar[Literal["weighed", "alike", "summary", "parts"]] = "parts"  # what it makes of all positions
+    reads: ClassVar[Literal["weighed", "alike", "summary", "parts"]] = "parts"  # how it combines positions
 
     def __init__(self, *, size: int) -> None:
         super().__init__()
         self.size = size
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
-        """One vector for each source."""
+        """Return one vector for each source."""
         raise NotImplementedError
 
 
-class Attention(Pool):
-    """Yang et al. 2016, eq. 5-7 with the additive score: a = softmax(v . tanh(W h + b)), sum of a h.
+class AttentionPool(Pool):
+    """Sums the states under attention weights: a = softmax(v . tanh(U h_i + b)), vector = sum_i a_i h_i.
 
-    One learned query reads the memory; what W makes of it is part of b.
+    Yang et al. 2016 (doi:10.18653/v1/N16-1174), eq. 5-7, by attention with one learned query, whose projection is part
+    of b.
+
+    Args:
+        size: channels d of the memory's states and of the result.
+        score: the score function.
+        normalise: the normaliser.
     """
 
     reads = "weighed"
 
-    def __init__(self, *, size: int, score: Part = ADDITIVE, normalise: Part = SOFTMAX) -> None:
+    def __init__(self, *, size: int, score: Part[Score] = ADDITIVE, normalise: Part[Normaliser] = SOFTMAX) -> None:
         super().__init__(size=size)
         self.query = nn.Parameter(torch.randn(size) / math.sqrt(size))
         self.attend = Attend(score=score(query_size=size, key_size=size), normalise=normalise())
@@ -52,8 +61,8 @@ class Attention(Pool):
         return context[:, 0, 0]
 
 
-class Mean(Pool):
-    """The mean of all positions."""
+class MeanPool(Pool):
+    """Takes the mean of all positions."""
 
     reads = "alike"
 
@@ -61,8 +70,8 @@ class Mean(Pool):
         return mean(memory.contents, memory.mask)
 
 
-class Max(Pool):
-    """The largest number of each channel over all positions."""
+class MaxPool(Pool):
+    """Takes the largest number of each channel over all positions."""
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
         real = memory.mask.unsqueeze(2)
@@ -70,12 +79,14 @@ class Max(Pool):
         return memory.contents.masked_fill(~real, lowest).amax(dim=1) * real.any(dim=1)
 
 
-class Summary(Pool):
-    """The encoder's own summary: the final state of a recurrent one, the class token of one that has it."""
+class SummaryPool(Pool):
+    """Takes the encoder's own summary: the final state of a recurrent one, or the class token."""
 
     reads = "summary"
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
         if memory.summary is None:
-            raise ConfigError("this encoder leaves no summary; choose attention, mean or max as model.pool.")
+            raise ConfigError(
+                "the summary pool needs an encoder with a summary; choose attention, mean or max as model.pool."
+            )
         return memory.summary * memory.mask.any(dim=1, keepdim=True)

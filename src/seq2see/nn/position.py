@@ -1,4 +1,4 @@
-"""Positions: what is added to an embedding to say where it stands."""
+"""Position encodings: the vectors that are added to embeddings to tell their positions."""
 
 import math
 
@@ -8,37 +8,45 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from seq2see.core.errors import TokenError
-from seq2see.core.shapes import Count
+from seq2see.core.option_types import Count
+
+FIRST_TABLE_POSITIONS = 256  # of the sinusoidal table, before it has to grow
 
 
 class Position(nn.Module):
-    """Base of the positions: a vector for each place from `start` on."""
+    """Base of the position encodings: one vector for each position."""
 
     def forward(self, start: int, length: int) -> Float[Tensor, "t d"]:
-        """The vectors of `length` places."""
+        """Return the vectors of `length` positions from `start` on, [t d]."""
         raise NotImplementedError
 
-    def first(self, most: int) -> Float[Tensor, "t d"]:
-        """The vectors of the first places, as many as there are of those asked for."""
-        return self(0, most)
+    def first(self, count: int) -> Float[Tensor, "t d"]:
+        """Return the vectors of the first `count` positions, or fewer if there are fewer."""
+        return self(0, count)
 
-    def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
-        """The vectors of any places, for outputs: their length is nobody's input, so no place is too far."""
-        return F.embedding(places, self(0, int(places.max()) + 1))
+    def at(self, positions: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
+        """Return the vectors of any positions of outputs, whose length no user chooses, so that none is refused."""
+        return F.embedding(positions, self(0, int(positions.max()) + 1))
 
 
 class Sinusoidal(Position):
-    """Vaswani et al. 2017, section 3.5: sin(p / 10000^(2i/d)) in the even channels, cos in the odd ones."""
+    """Encodes position p as sin(p / 10000^(2i/d)) in channel 2i and as cos of the same in channel 2i + 1.
+
+    Vaswani et al. 2017 (arXiv:1706.03762), section 3.5. Every position has a vector.
+
+    Args:
+        size: channels d.
+    """
 
     table: Tensor
 
     def __init__(self, *, size: int) -> None:
         super().__init__()
         self.size = size
-        self.register_buffer("table", self._compute(256), persistent=False)
+        self.register_buffer("table", self._compute(FIRST_TABLE_POSITIONS), persistent=False)
 
     def forward(self, start: int, length: int) -> Float[Tensor, "t d"]:
-        if start + length > len(self.table):  # any length will do
+        if start + length > len(self.table):
             self.table = self._compute(2 * (start + length)).to(self.table)
         return self.table[start : start + length]
 
@@ -51,7 +59,14 @@ class Sinusoidal(Position):
 
 
 class Learned(Position):
-    """Gehring et al. 2017, section 3.1: a learned vector for each place, up to a limit."""
+    """Learns one vector for each position up to a limit (Gehring et al. 2017, arXiv:1705.03122, section 3.1).
+
+    Training refuses longer texts; afterwards the last vector serves for all positions after it.
+
+    Args:
+        size: channels d.
+        max_positions: how many positions have a vector.
+    """
 
     def __init__(self, *, size: int, max_positions: Count = 512) -> None:
         super().__init__()
@@ -67,9 +82,9 @@ class Learned(Position):
             return self.at(torch.arange(start, start + length).unsqueeze(0)).squeeze(0)
         return self.weight[start : start + length]
 
-    def first(self, most: int) -> Float[Tensor, "t d"]:
-        return self.weight[:most]
+    def first(self, count: int) -> Float[Tensor, "t d"]:
+        return self.weight[:count]
 
-    def at(self, places: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
-        # the last vector stands for all places after it: one text that runs on must not stop a whole prediction
-        return F.embedding(places.clamp(max=len(self.weight) - 1), self.weight)
+    def at(self, positions: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
+        # the last vector serves for all positions after it: one output that is too long must not stop a prediction
+        return F.embedding(positions.clamp(max=len(self.weight) - 1), self.weight)

@@ -1,7 +1,7 @@
-"""Rows of very different lengths, read without computing one position of padding.
+"""Recurrent cells over rows of very different lengths, without computing one position of padding.
 
-Rows are ordered by length and read step by step; a step computes only the rows that are still going on. Padding to the
-longest sentence would more than double the work of a document's words.
+Rows are ordered by length and read step by step; a step computes only the rows that are not at their end. Padding to
+the longest sentence would more than double the work of a document's words.
 """
 
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ from seq2see.nn.cell import Cell, CellState, Direction
 
 @dataclass(frozen=True)
 class Steps:
-    """The real positions of a padded batch in the order they are read in: all first ones, all second ones, ..."""
+    """Lists the real positions p of a padded batch in the order of reading: all first ones, all second ones, ..."""
 
     shape: tuple[int, int]  # rows and columns of the batch
     order: Int[Tensor, " b"]  # the rows, longest first
-    sizes: tuple[int, ...]  # rows that go on at each step; their sum is all that is ever computed
-    forward: Int[Tensor, " p"]  # the place in the flattened batch of each position that is read
+    sizes: tuple[int, ...]  # rows that each step computes
+    forward: Int[Tensor, " p"]  # the index of each position in the flattened batch
     backward: Int[Tensor, " p"]  # the same, every row from its last position to its first
 
     @property
     def across(self) -> Int[Tensor, " p"]:
-        """What reads in forward order, put into backward order."""
+        """Return the indices that put what is in forward order into backward order."""
         rank = self.forward.new_empty(self.shape[0] * self.shape[1])
         rank[self.forward] = torch.arange(len(self.forward), device=rank.device)
         return rank[self.backward]
 
 
 def list_steps(mask: Bool[Tensor, "b s"]) -> Steps:
-    """The steps of a batch whose rows begin at the left."""
+    """List the steps of a batch from its mask, whose rows begin at the left."""
     lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
     columns = torch.arange(mask.shape[1], device=mask.device).unsqueeze(1)
     alive = columns < lengths  # [s b], so that what is taken from it comes step by step
@@ -45,9 +45,15 @@ def list_steps(mask: Bool[Tensor, "b s"]) -> Steps:
 def read_ragged(
     cell: Cell, inputs: Float[Tensor, "p i"], steps: Steps, direction: Direction
 ) -> tuple[Float[Tensor, "b s d"], CellState]:
-    """Run a cell over inputs in the forward order of `steps`: padded states, zeros where there is nothing.
+    """Run a cell over inputs in the forward order of `steps`: return padded states with zeros in the padding.
 
-    The same as `read_sequence`, which is for rows of nearly one length.
+    It computes the same as `read_sequence`, which is faster for rows of nearly one length.
+
+    Args:
+        cell: the cell to run.
+        inputs: one row for each real position, [p i].
+        steps: what `list_steps` returned.
+        direction: backward reads each row from its last position to its first.
     """
     inputs = inputs if direction == "forward" else inputs[steps.across]
     state = cell.zeros(inputs.new_empty(steps.shape[0], 0))

@@ -1,6 +1,7 @@
 """Score functions: how well a query and a key fit, before normalising.
 
-`prepare` does once per memory what does not depend on the query; `forward` takes what it returned.
+`prepare` does once per memory what does not depend on the query; `forward` takes what it returned. Below, q is a query
+vector, k a key vector and d their width.
 """
 
 import math
@@ -13,62 +14,79 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seq2see.core.errors import ConfigError, TokenError
-from seq2see.core.shapes import Count
-from seq2see.nn.tally import compare
+from seq2see.core.option_types import Count
+from seq2see.nn.shared_gradient import dot_products
 
 
 class Score(nn.Module):
-    """Base of all scores: queries [b h t q] and prepared keys [b h s k] give scores [b h t s]."""
+    """Base of all scores: queries [b h t q] and prepared keys [b h s _] give scores [b h t s].
 
-    content = True  # depends on what a key says and not on where it stands
+    A score of your own overrides `forward`, and `prepare` if part of the work depends on the keys alone; its
+    constructor may take `query_size` and `key_size`. `seq2see.testing.check_score` checks it.
+    """
+
+    content = True  # whether the score depends on the content of a key and not on its position
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s _"]:
-        """What can be computed once per memory."""
+        """Compute what depends on the keys alone, once per memory."""
         return keys
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s _"]) -> Float[Tensor, "b h t s"]:
-        """One number for every pair of query and key."""
+        """Return one number for every pair of query and key."""
         raise NotImplementedError
 
     def fused_scale(self, size: int) -> float | None:
-        """The factor with which this is a plain scaled dot product, so that a fused kernel may be used; else None."""
+        """Return the factor for which a fused dot-product kernel computes the same, or None if there is none."""
         return None
 
 
 class Dot(Score):
-    """Luong et al. 2015, section 3.1: q . k"""
+    """Scores by the dot product: score(q, k) = q . k (Luong et al. 2015, arXiv:1508.04025, section 3.1).
+
+    Args:
+        query_size: channels of a query; must equal `key_size`.
+        key_size: channels of a key.
+    """
 
     def __init__(self, *, query_size: int, key_size: int) -> None:
         super().__init__()
-        _need_one_size("dot", query_size, key_size)
+        _require_one_size("dot", query_size, key_size)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return compare(query, keys)
+        return dot_products(query, keys)
 
     def fused_scale(self, size: int) -> float | None:
         return 1.0
 
 
 class ScaledDot(Score):
-    """Vaswani et al. 2017, eq. 1: q . k / sqrt(d)"""
+    """Scores by the scaled dot product: score(q, k) = q . k / sqrt(d) (Vaswani et al. 2017, arXiv:1706.03762, eq. 1).
+
+    Args:
+        query_size: channels d of a query; must equal `key_size`.
+        key_size: channels of a key.
+    """
 
     def __init__(self, *, query_size: int, key_size: int) -> None:
         super().__init__()
-        _need_one_size("scaled_dot", query_size, key_size)
+        _require_one_size("scaled_dot", query_size, key_size)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return compare(query, keys) / math.sqrt(query.shape[-1])
+        return dot_products(query, keys) / math.sqrt(query.shape[-1])
 
     def fused_scale(self, size: int) -> float | None:
         return 1 / math.sqrt(size)
 
 
 class General(Score):
-    """Luong et al. 2015, section 3.1: q . W k
+    """Scores by a bilinear form: score(q, k) = q . W k (Luong et al. 2015, arXiv:1508.04025, section 3.1).
 
-    project: which side meets W: the keys, once for a memory; or each query, which is less where keys are many.
-    scaled: divide by the root of the width, so that attention begins even and becomes as sharp as it has reason to.
-    temperature: scores are divided by it; below 1, attention becomes sharper, and does so earlier in training.
+    Args:
+        query_size: channels of a query.
+        key_size: channels of a key.
+        project: the side that W multiplies: the keys, once per memory; or each query, which is cheaper for many keys.
+        scaled: divide by the root of the projected width, so that attention is nearly uniform at the start of training.
+        temperature: divides the scores; below 1 attention is sharper from the start of training.
     """
 
     def __init__(
@@ -90,14 +108,23 @@ class General(Score):
         return self.project(keys) if self.early else keys
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        return compare(query if self.early else self.project(query), keys) * self.scale
+        return dot_products(query if self.early else self.project(query), keys) * self.scale
 
     def fused_scale(self, size: int) -> float | None:
         return self.scale if self.early else None  # once the keys are prepared, the rest is a dot product
 
 
 class Additive(Score):
-    """Bahdanau et al. 2015, appendix A.1.2: v . tanh(W q + U k); in Luong's concat W and U stand side by side."""
+    """Scores by one hidden layer: score(q, k) = v . tanh(W q + U k + b).
+
+    Bahdanau et al. 2015 (arXiv:1409.0473), appendix A.1.2. Luong's concat score (arXiv:1508.04025, section 3.1) is the
+    same with W and U side by side in one matrix.
+
+    Args:
+        query_size: channels of a query.
+        key_size: channels of a key.
+        size: channels of the hidden layer; 0 takes `query_size`.
+    """
 
     def __init__(self, *, query_size: int, key_size: int, size: Annotated[int, Ge(0)] = 0) -> None:
         super().__init__()
@@ -115,9 +142,13 @@ class Additive(Score):
 
 
 class Location(Score):
-    """Luong et al. 2015, eq. 8: W q, one number for each position of the source, whatever stands there.
+    """Scores positions, not contents: score(q, s) = (W q)_s (Luong et al. 2015, arXiv:1508.04025, eq. 8).
 
-    What stands behind the last position that it knows is not looked at.
+    Positions from `max_positions` on are never attended to; training refuses sources that are longer.
+
+    Args:
+        query_size: channels of a query.
+        max_positions: how many source positions W has rows for.
     """
 
     content = False
@@ -130,7 +161,7 @@ class Location(Score):
         length, limit = keys.shape[2], self.positions.out_features
         if length > limit and self.training:
             raise TokenError(
-                f"the location score knows {limit} source positions; got a source of {length} tokens; "
+                f"the location score has weights for {limit} source positions; got a source of {length} tokens; "
                 "shorten it, or train with a larger max_positions."
             )
         known = F.linear(query, self.positions.weight[:length])
@@ -138,22 +169,30 @@ class Location(Score):
 
 
 class Cosine(Score):
-    """Graves et al. 2014, eq. 5-6: b cos(q, k), with a learned key strength b > 0; with none, the bare cosine."""
+    """Scores by the angle: score(q, k) = b cos(q, k) with a learned key strength b > 0.
+
+    Graves et al. 2014 (arXiv:1410.5401), eq. 5-6.
+
+    Args:
+        query_size: channels of a query; must equal `key_size`.
+        key_size: channels of a key.
+        strength: b at the start of training; None leaves the cosine as it is.
+    """
 
     def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] | None = 8.0) -> None:
         super().__init__()
-        _need_one_size("cosine", query_size, key_size)
+        _require_one_size("cosine", query_size, key_size)
         self.log_strength = None if strength is None else nn.Parameter(torch.tensor(math.log(strength)))
 
     def prepare(self, keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
         return F.normalize(keys, dim=-1)
 
     def forward(self, query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-        angles = compare(F.normalize(query, dim=-1), keys)
+        angles = dot_products(F.normalize(query, dim=-1), keys)
         return angles if self.log_strength is None else self.log_strength.exp() * angles
 
 
-def _need_one_size(name: str, query_size: int, key_size: int) -> None:
+def _require_one_size(name: str, query_size: int, key_size: int) -> None:
     if query_size != key_size:
         raise ConfigError(
             f"the {name} score compares query and key directly, so both must have one size; got {query_size} and "

@@ -1,4 +1,4 @@
-"""Windows: the few keys around a centre that a query looks at, so that attention costs the window, not the sentence."""
+"""Windows of local attention: each query attends to the few keys around a centre, whatever the length of the source."""
 
 import math
 
@@ -6,11 +6,18 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from seq2see.core.shapes import Count
+from seq2see.core.option_types import Count
 
 
 class Window(nn.Module):
-    """Base of all windows: the keys from `radius` before a centre to `radius` after it."""
+    """Base of all windows: a query attends to the keys from `radius` before its centre to `radius` after it.
+
+    Luong et al. 2015 (arXiv:1508.04025), section 3.2, where the radius is called D. A window of your own overrides
+    `centre`; `seq2see.testing.check_window` checks it.
+
+    Args:
+        radius: keys on each side of the centre.
+    """
 
     def __init__(self, *, radius: Count = 10) -> None:
         super().__init__()
@@ -19,17 +26,23 @@ class Window(nn.Module):
     def centre(
         self, query: Float[Tensor, "b h t q"], mask: Bool[Tensor, "*#b #h #t s"], positions: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b h t"]:
-        """Around which key each query looks, from the query, what it may attend to, and its number in the target."""
+        """Return the centre p of each query as a position of the source.
+
+        Args:
+            query: [b h t q].
+            mask: True where a query may attend to a key.
+            positions: the number of each query in the target, [b t].
+        """
         raise NotImplementedError
 
     def fade(self, weights: Float[Tensor, "b h t w"], distance: Float[Tensor, "b h t w"]) -> Float[Tensor, "b h t w"]:
-        """The weights after their distance from the centre has had its say; by itself, it has none."""
+        """Return the weights, reduced with their distance from the centre; the base class leaves them as they are."""
         return weights
 
     def cut(
         self, centre: Float[Tensor, "b h t"], mask: Bool[Tensor, "*#b #h #t s"]
     ) -> tuple[Int[Tensor, "b h t w"], Bool[Tensor, "b h t w"]]:
-        """The keys of each window, and which of them may be attended to."""
+        """Return the keys of each window as positions of the source, and which of them may be attended to."""
         length = mask.shape[-1]
         width = min(2 * self.radius + 1, length)
         middle = centre.detach().round().long().unsqueeze(-1)
@@ -39,8 +52,11 @@ class Window(nn.Module):
         return keys, allowed & ((keys - middle).abs() <= self.radius)
 
 
-class Monotonic(Window):
-    """Luong et al. 2015, section 3.2, local-m: target position t looks around source position t."""
+class LocalM(Window):
+    """Monotonic windows (local-m): p_t = t, so target position t attends around source position t.
+
+    Luong et al. 2015 (arXiv:1508.04025), section 3.2.
+    """
 
     def centre(
         self, query: Float[Tensor, "b h t q"], mask: Bool[Tensor, "*#b #h #t s"], positions: Int[Tensor, "b t"]
@@ -48,9 +64,15 @@ class Monotonic(Window):
         return positions.unsqueeze(1).expand(query.shape[:3]).to(query.dtype)
 
 
-class Predictive(Window):
-    """Luong et al. 2015, eq. 9-10, local-p: centre p = S sigmoid(v . tanh(W q)), and every weight is multiplied by
-    exp(-(s - p)^2 / (2 sigma^2)) with sigma = radius / 2, through which p learns.
+class LocalP(Window):
+    """Predictive windows (local-p): p = S sigmoid(v . tanh(W q)) for a source of S positions.
+
+    Every weight is multiplied by exp(-(s - p)^2 / (2 sigma^2)) with sigma = radius / 2, which gives p its gradient
+    (Luong et al. 2015, arXiv:1508.04025, eq. 9-10).
+
+    Args:
+        query_size: channels of a query.
+        radius: keys on each side of the centre.
     """
 
     def __init__(self, *, query_size: int, radius: Count = 10) -> None:
@@ -69,7 +91,12 @@ class Predictive(Window):
 
 
 def take(states: Float[Tensor, "b h s d"], keys: Int[Tensor, "b h t w"]) -> Float[Tensor, "b*t h w d"]:
-    """The states at some keys of each query, each query as a source of its own."""
+    """Gather the states at the keys of each window; each query becomes a source of its own.
+
+    Args:
+        states: [b h s d].
+        keys: the positions in each window, [b h t w].
+    """
     sources, heads, length, size = states.shape
     first = torch.arange(sources * heads).view(sources, heads, 1, 1) * length
     rows = (first + keys).transpose(1, 2)

@@ -3,64 +3,82 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 import torch
 import torch.nn.functional as F
-from annotated_types import Ge, Le
+from annotated_types import Ge
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError
 from seq2see.core.tree import select
-from seq2see.search.consensus import draw_witnesses, vote
-from seq2see.search.hypothesis import Hypothesis, Limits, Step, Watch
+from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, SearchObserver, State, Step
+from seq2see.search.options import BeamWidth, CoveragePenalty, LengthForm, LengthPenalty
 
 T = TypeVar("T")
 BLOCK = 64  # neighbouring tokens of a vocabulary whose maxima are compared first
-FAINT = 1e-9  # attention below this counts as this much, so that a position nobody looked at has a logarithm
+LEAST_COVERAGE = 1e-9  # attention below this counts as this much, so that its logarithm is finite
 
 
 class Beam:
-    """Keep the `width` likeliest beginnings of each source; one that ends takes its place out of the beam.
+    """Keep the `width` likeliest hypotheses of each source; one that ends takes its place out of the beam.
 
     So a beam of one is greedy search, and a source is done when all its places are used up. Outputs are ranked by
-    log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length_penalty (0: by
-    log-probability alone), b the coverage_penalty and p_ij the attention of output token j to source token i. The
-    gnmt form has ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14). With a consensus above 0 all outputs
-    that were found vote on which of them says best what they all say, each with the weight exp(score) ** consensus,
-    and so do as many `witnesses`, outputs that are drawn at random and cannot win; precision is how much it counts
-    that an output says nothing but what they say, and not that it says all of it.
+    log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length penalty (0: by
+    log-probability alone), b the coverage penalty and p_ij the attention of output token j to source token i. The
+    gnmt form divides by ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14, arXiv:1609.08144).
+
+    Args:
+        width: hypotheses that are kept at each step.
+        length_penalty: a of the equation.
+        length_form: how the length counts, `power` or `gnmt`.
+        coverage_penalty: b of the equation; above 0 the model must attend to its source.
+        n_best: how many outputs are returned, best first; at most the width.
     """
+
+    reports_margins = True
 
     def __init__(
         self,
         *,
-        width: Annotated[int, Ge(1)] = 5,
-        length_penalty: Annotated[float, Ge(0)] = 1.0,
-        length_form: Literal["power", "gnmt"] = "power",
-        coverage_penalty: Annotated[float, Ge(0)] = 0.0,
-        consensus: Annotated[float, Ge(0)] = 0.0,
-        witnesses: Annotated[int, Ge(0)] = 0,
-        precision: Annotated[float, Ge(0), Le(1)] = 0.5,
+        width: BeamWidth = 5,
+        length_penalty: LengthPenalty = 1.0,
+        length_form: LengthForm = "power",
+        coverage_penalty: CoveragePenalty = 0.0,
         n_best: Annotated[int, Ge(1)] = 1,
     ) -> None:
         if n_best > width:
             raise SearchError(f"n_best must be at most the width of the beam; got {n_best} of {width}; widen the beam.")
-        self.beam, self.n_best, self.consensus = width, n_best, consensus
-        self.witnesses = witnesses if consensus and width > 1 else 0  # one output wins every vote
-        self.precision, self.width = precision, max(width, self.witnesses)
+        self.width, self.n_best = width, n_best
         self.length_penalty, self.length_form, self.coverage_penalty = length_penalty, length_form, coverage_penalty
 
-    def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
+    def __call__(self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits) -> list[list[Hypothesis]]:
+        found = self._find(step, state, fixed, limits, contending=1)
+        ranked = [sorted(rows, key=lambda row: -row.score) for rows in found]
+        if limits.observer is not None:
+            for source, rows in enumerate(ranked):
+                gaps = [better.score - worse.score for better, worse in pairwise(rows[: self.n_best + 1])]
+                limits.observer.decide(torch.full((len(gaps),), source), torch.tensor(gaps))
+        return [rows[: self.n_best] for rows in ranked]
+
+    def candidates(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
+    ) -> list[list[Hypothesis]]:
+        """Every output that is found, in the order in which they ended, for a caller that ranks them itself."""
+        return self._find(step, state, fixed, limits, contending=self.width)
+
+    def _find(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, contending: int
+    ) -> list[list[Hypothesis]]:
+        """All outputs of each source; of those found so far, the observer is shown the best `contending`."""
         found: list[list[Hypothesis]] = [[] for _ in limits.longest]
-        heard = draw_witnesses(step, state, fixed, limits, count=self.witnesses)
-        front = _start(len(found), self.beam, limits.start)
+        front = _start(len(found), self.width, limits.start)
         for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
-            front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.watch)
-            given_up = self._show(front, limits, found)
-            front = self._harvest(front, self._cover(state, limits), limits, found, given_up)
+            front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.observer)
+            stopped = self._observe(front, limits, found, contending)
+            front = self._harvest(front, self._cover(state, limits), limits, found, stopped)
             going = front.live.any(dim=1).nonzero().squeeze(1)
             if len(going) == 0:
                 break
@@ -68,19 +86,13 @@ class Beam:
                 front, fixed = select(front, going), select(fixed, going)
             front = _tighten(front)
             state = _reorder(state, front.parents.flatten(), rows=len(logits))
-        if self.consensus:
-            both = zip(found, heard, strict=True)
-            found = [vote(*each, power=self.consensus, precision=self.precision) for each in both]
-        ranked = [sorted(rows, key=lambda row: -row.score) for rows in found]
-        if limits.watch is not None:
-            for source, rows in enumerate(ranked):
-                gaps = [better.score - worse.score for better, worse in pairwise(rows[: self.n_best + 1])]
-                limits.watch.decide(torch.full((len(gaps),), source), torch.tensor(gaps))
-        return [rows[: self.n_best] for rows in ranked]
+        return found
 
-    def _show(self, front: "_Front", limits: Limits, found: list[list[Hypothesis]]) -> Collection[int]:
-        """Show who looks on where the search stands; the sources to give up."""
-        if limits.watch is None:
+    def _observe(
+        self, front: "_Front", limits: Limits, found: list[list[Hypothesis]], contending: int
+    ) -> Collection[int]:
+        """Tell the observer what the outputs may still be; the sources to stop."""
+        if limits.observer is None:
             return ()
         sources = front.sources.tolist()
 
@@ -89,18 +101,18 @@ class Beam:
             places = front.live[row].nonzero().squeeze(1).tolist()
             growing = [self._hypothesis(front, row, place, limits.end, 0.0) for place in places]
             best_first = sorted(found[source], key=lambda one: -one.score)
-            return [*growing, *(best_first if self.consensus else best_first[:1])]  # any of them may win a vote
+            return [*growing, *best_first[:contending]]
 
-        return limits.watch.step(sources, contenders)
+        return limits.observer.step(sources, contenders)
 
-    def _cover(self, state: Any, limits: Limits) -> Float[Tensor, " n"] | None:
+    def _cover(self, state: object, limits: Limits) -> Float[Tensor, " n"] | None:
         """The coverage part of the score for each row of the step."""
         if not self.coverage_penalty:
             return None
         if limits.coverage is None:
             raise SearchError("coverage_penalty needs a model that attends to its source; leave it out.")
         paid = limits.coverage(state)
-        return self.coverage_penalty * paid.clamp(min=FAINT, max=1.0).log().sum(dim=1)
+        return self.coverage_penalty * paid.clamp(min=LEAST_COVERAGE, max=1.0).log().sum(dim=1)
 
     def _harvest(
         self,
@@ -108,20 +120,20 @@ class Beam:
         coverage: Float[Tensor, " n"] | None,
         limits: Limits,
         found: list[list[Hypothesis]],
-        given_up: Collection[int],
+        stopped: Collection[int],
     ) -> "_Front":
-        """Move what has ended, has reached its limit or was given up from the front to what was found."""
+        """Move what has ended, has reached its limit or was stopped from the front to what was found."""
         ended = front.tokens[:, :, -1] == limits.end
         full = front.tokens.shape[2] - 1 >= limits.longest[front.sources]
-        if given_up:
-            full |= torch.isin(front.sources, torch.tensor(list(given_up)))
+        if stopped:
+            full |= torch.isin(front.sources, torch.tensor(list(stopped)))
         done = front.live & (ended | full.unsqueeze(1))
         for row, place in done.nonzero().tolist():
             extra = 0.0 if coverage is None else coverage[front.parents[row, place]].item()
             source, one = int(front.sources[row]), self._hypothesis(front, row, place, limits.end, extra)
             found[source].append(one)
-            if limits.watch is not None and front.nodes is not None:
-                limits.watch.end(source, int(front.nodes[row, place]), one)
+            if limits.observer is not None and front.nodes is not None:
+                limits.observer.end(source, int(front.nodes[row, place]), one)
         return replace(front, totals=front.totals.masked_fill(done, -torch.inf), places=front.places - done.sum(dim=1))
 
     def _hypothesis(self, front: "_Front", row: int, place: int, end: int, extra: float) -> Hypothesis:
@@ -134,15 +146,15 @@ class Beam:
 
 @dataclass(frozen=True)
 class _Front:
-    """The beginnings that still grow, k rows for each source that is not done."""
+    """The hypotheses that still grow, k rows for each source that is not done."""
 
     sources: Int[Tensor, " b"]
     places: Int[Tensor, " b"]  # how many outputs are still to be found
-    tokens: Int[Tensor, "b k t"]  # the start mark first
-    logprobs: Float[Tensor, "b k t"]  # of each token; 0 for the start mark
+    tokens: Int[Tensor, "b k t"]  # the start token first
+    logprobs: Float[Tensor, "b k t"]  # of each token; 0 for the start token
     totals: Float[Tensor, "b k"]  # log-probability so far; -inf where the row is not in use
     parents: Int[Tensor, "b k"]  # the rows of the last step that these continue
-    nodes: Int[Tensor, "b k"] | None = None  # the number that who records gave to each; None: nobody does
+    nodes: Int[Tensor, "b k"] | None = None  # the number that a recording observer gave to each
 
     @property
     def live(self) -> Bool[Tensor, "b k"]:
@@ -151,7 +163,7 @@ class _Front:
 
     @property
     def history(self) -> Int[Tensor, "n t"]:
-        """What each row has written, without the start mark."""
+        """The tokens of each row so far, without the start token."""
         return self.tokens[:, :, 1:].flatten(0, 1)
 
     @property
@@ -160,29 +172,30 @@ class _Front:
         return self.sources.repeat_interleave(self.totals.shape[1])
 
 
-def _start(sources: int, width: int, mark: int) -> _Front:
-    """One beginning for each source."""
+def _start(sources: int, width: int, token: int) -> _Front:
+    """One hypothesis for each source: the start token."""
     return _Front(
         sources=torch.arange(sources),
         places=torch.full((sources,), width),
-        tokens=torch.full((sources, 1, 1), mark),
+        tokens=torch.full((sources, 1, 1), token),
         logprobs=torch.zeros(sources, 1, 1),
         totals=torch.zeros(sources, 1),
         parents=torch.arange(sources).unsqueeze(1),
     )
 
 
-def _grow(front: _Front, logprobs: Float[Tensor, "n v"], watch: Watch | None = None) -> _Front:
+def _grow(front: _Front, logprobs: Float[Tensor, "n v"], observer: SearchObserver | None = None) -> _Front:
     """The likeliest continuations of each source, as many as there are places."""
     sources, rows = front.totals.shape
     width = int(front.places.max())
-    seen = width + (0 if watch is None else width if watch.records else 1)  # who looks on sees what is left out too
+    # an observer is told of what is left out, too
+    seen = width + (0 if observer is None else width if observer.records else 1)
     best, tokens = top(logprobs, min(seen, logprobs.shape[1]))  # what is best of all is among the best of its row
     each = best.shape[1]
     candidates = (front.totals.unsqueeze(2) + best.view(sources, rows, each)).flatten(1)
     totals, chosen = candidates.topk(min(seen, rows * each), dim=1)
     added = [part.reshape(sources, -1).gather(1, chosen) for part in (tokens, best)]
-    nodes = None if watch is None else _report(front, watch, totals, chosen // each, *added)
+    nodes = None if observer is None else _report(front, observer, totals, chosen // each, *added)
     totals, parents = totals[:, :width], (chosen // each)[:, :width]
     past = parents.unsqueeze(2).expand(-1, -1, front.tokens.shape[2])
     last = [part[:, :width].unsqueeze(2) for part in added]
@@ -198,22 +211,22 @@ def _grow(front: _Front, logprobs: Float[Tensor, "n v"], watch: Watch | None = N
 
 def _report(
     front: _Front,
-    watch: Watch,
+    observer: SearchObserver,
     totals: Float[Tensor, "b c"],
     parents: Int[Tensor, "b c"],
     tokens: Int[Tensor, "b c"],
     logprobs: Float[Tensor, "b c"],
 ) -> Int[Tensor, "b c"] | None:
-    """Tell who looks on what is kept of the continuations, and how narrowly; their numbers, if they are recorded."""
+    """Tell the observer which continuations are kept, and by which margin; their node numbers, if it records."""
     ends = front.places.unsqueeze(1).clamp(max=totals.shape[1])
     left = F.pad(totals, (0, 1), value=-torch.inf).gather(1, ends).squeeze(1)
     margins = totals.gather(1, ends - 1).squeeze(1) - left
-    watch.decide(front.sources, margins.masked_fill(left == -torch.inf, torch.inf))
-    if not watch.records:
+    observer.decide(front.sources, margins.masked_fill(left == -torch.inf, torch.inf))
+    if not observer.records:
         return None
     before = torch.full_like(front.parents, -1) if front.nodes is None else front.nodes
     kept = torch.arange(totals.shape[1]) < front.places.unsqueeze(1)
-    return watch.grow(front.sources, before.gather(1, parents), tokens, logprobs, totals, kept)
+    return observer.grow(front.sources, before.gather(1, parents), tokens, logprobs, totals, kept)
 
 
 def _tighten(front: _Front) -> _Front:
@@ -241,7 +254,7 @@ def _reorder(state: T, order: Int[Tensor, " m"], *, rows: int) -> T:
 
 
 def top(scores: Float[Tensor, "n v"], count: int) -> tuple[Float[Tensor, "n c"], Int[Tensor, "n c"]]:
-    """The largest scores of each row and where they stand.
+    """The largest scores of each row and their positions.
 
     torch's topk copies a whole row, and its max with places takes ten times as long as one without. Of a long row only
     `count` blocks can hold them: those with the largest maxima.

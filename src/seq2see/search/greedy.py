@@ -1,25 +1,24 @@
 """Greedy search."""
 
-from typing import Any
-
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from seq2see.search.beam import top
-from seq2see.search.hypothesis import Hypothesis, Limits, Step
+from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, State, Step
 from seq2see.search.walk import walk
 
 
 class Greedy:
-    """The likeliest token at every step."""
+    """Take the likeliest token at every step."""
 
     width = 1
+    reports_margins = True
 
-    def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
+    def __call__(self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits) -> list[list[Hypothesis]]:
         def choose(logprobs: Float[Tensor, "n v"], sources: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-            if limits.watch is not None:
+            if limits.observer is not None:
                 first, second = logprobs.topk(2, dim=1).values.unbind(dim=1)
-                limits.watch.decide(sources, first - second)
+                limits.observer.decide(sources, first - second)
             return top(logprobs, 1)[1].squeeze(1)
 
         return [[row] for row in walk(step, state, fixed, limits, choose=choose)]

@@ -1,8 +1,8 @@
-"""What a search finds, and what every search must be told."""
+"""What a search is given (step, limits, observer) and what it returns (hypotheses)."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,16 +10,19 @@ from torch import Tensor
 
 from seq2see.search.rules import Rule, force, release
 
+State = TypeVar("State")  # a tree of tensors (seq2see.core.tree), one row a hypothesis
+Fixed = TypeVar("Fixed")  # a tree of tensors, one row a source
+
 # (tokens [n], state, fixed) -> (logits [n v], state); n hypotheses, a whole multiple of the rows of `fixed`
-Step = Callable[[Tensor, Any, Any], tuple[Tensor, Any]]
+Step = Callable[[Tensor, State, Fixed], tuple[Tensor, State]]
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """One output: its tokens without the start mark, with the end mark if it was reached before the limit."""
+    """One output: its tokens without the start token, and with the end token if it was reached before the limit."""
 
     tokens: tuple[int, ...]
-    logprobs: tuple[float, ...]  # of each token, as the model says it
+    logprobs: tuple[float, ...]  # of each token, as the model gives it
     score: float  # what the search ranks by
     finished: bool
 
@@ -29,20 +32,22 @@ class Hypothesis:
         return sum(self.logprobs)
 
 
-class Watch:
-    """Somebody who looks on while a search works; a search calls only where there is somebody."""
+class SearchObserver:
+    """An observer of a search; every method may be overridden, and none changes what is found but `step`."""
 
     records = False  # whether `grow` and `end` are to be called
 
     def step(self, sources: Sequence[int], contenders: Callable[[int], list[Hypothesis]]) -> Collection[int]:
-        """After each step: the sources at work, and what the output of each may still begin with, the best first.
+        """Called after each step; returns the sources to stop, whose outputs are cut where they are.
 
-        What comes back are the sources to give up; their outputs are cut where they stand.
+        Args:
+            sources: the sources that are being decoded.
+            contenders: gives the hypotheses of a source that its output may still begin with, best first.
         """
         return ()
 
     def decide(self, sources: Int[Tensor, " n"], margins: Float[Tensor, " n"]) -> None:
-        """How much likelier what was taken is than what was left, wherever a search decides."""
+        """Called at each decision, with the margin in log-probability or score of what is kept over what is not."""
 
     def grow(
         self,
@@ -53,34 +58,41 @@ class Watch:
         totals: Float[Tensor, "b c"],
         kept: Bool[Tensor, "b c"],
     ) -> Int[Tensor, "b c"]:
-        """The continuations a beam looked at, with a number for each that later ones name as parent (the first: -1)."""
+        """Called with the continuations that a beam compares; returns a node number for each, which children name.
+
+        The parent of a first token is -1. `kept` says which continuations stay in the beam.
+        """
         return parents
 
     def end(self, source: int, node: int, hypothesis: Hypothesis) -> None:
-        """One of those numbers has become an output."""
+        """Called when a node has become an output."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The marks of the vocabulary, how long an output may become, source by source, and the rules it obeys."""
+    """What every search obeys: start and end tokens, the longest output of each source, rules and prefixes."""
 
     start: int
     end: int
-    longest: Int[Tensor, " b"]  # tokens, the end mark included
-    banned: Sequence[int] = ()  # tokens that never come, such as the mark of padding
+    longest: Int[Tensor, " b"]  # tokens, the end token included
+    banned: Sequence[int] = ()  # tokens that never come, such as padding
     rules: Sequence[Rule] = ()
-    prefixes: Int[Tensor, "b p"] | None = None  # with what outputs must begin, -1 behind it; it beats every rule
-    # the attention that each hypothesis has paid to each position of its source [n s], read off a state
+    prefixes: Int[Tensor, "b p"] | None = None  # what outputs must begin with, then -1; it overrides every rule
+    # reads off a state the attention that each hypothesis has paid to each position of its source [n s]
     coverage: Callable[[Any], Tensor] | None = None
-    watch: Watch | None = None  # who looks on
+    observer: SearchObserver | None = None
 
     def logprobs(
         self, logits: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]
     ) -> Float[Tensor, "n v"]:
-        """Log-probabilities in which what must not come next is -inf; the rest stays as the model says it.
+        """Log-probabilities of the next token; those of forbidden tokens are -inf, the others stay the model's.
 
-        `history` holds what each hypothesis has written, without the start mark, and `sources` whose output it is.
-        Something can always come: where the rules leave nothing, that is the end mark.
+        Something can always come: where the rules leave nothing, that is the end token.
+
+        Args:
+            logits: of the model.
+            history: the tokens of each hypothesis so far, without the start token.
+            sources: the source of each hypothesis.
         """
         own = logits.log_softmax(dim=-1)
         allowed = own if not self.rules and self.prefixes is None else own.clone()
@@ -97,11 +109,30 @@ class Limits:
 
 @runtime_checkable
 class Search(Protocol):
-    """A way from a step function to outputs: for each source a list, best first.
+    """Turns a step function into outputs: a list for each source, best first.
 
-    It turns logits into log-probabilities with `limits.logprobs`, and so obeys every rule.
+    A search turns logits into log-probabilities with `limits.logprobs`, and so obeys every rule.
     """
 
-    width: int  # how many hypotheses of one source are looked at together
+    width: int  # how many hypotheses of one source are decoded together
 
-    def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]: ...
+    def __call__(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
+    ) -> list[list[Hypothesis]]: ...
+
+
+@runtime_checkable
+class CandidateSearch(Search, Protocol):
+    """A search that can list every output it finds, for a caller that ranks them itself."""
+
+    n_best: int
+    reports_margins: bool  # whether every decision is told to the observer
+
+    def candidates(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
+    ) -> list[list[Hypothesis]]: ...
+
+
+def reports_margins(search: Search) -> bool:
+    """Whether a search tells its observer how narrow every decision was; a search of one's own may leave it out."""
+    return bool(getattr(search, "reports_margins", False))

@@ -1,24 +1,24 @@
-"""Rules that every search obeys: what must not come next, given what each hypothesis has written so far.
+"""Rules that every search obeys: which tokens must not come next, given the tokens of each hypothesis so far.
 
-A rule sets log-probabilities to -inf, in place, and changes nothing else: what remains is as the model says it.
+A rule sets log-probabilities to -inf, in place, and changes nothing else: the others stay the model's own.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 from unicodedata import category
 
 import torch
-from annotated_types import Ge
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError
+from seq2see.search.options import MaxTokens, MinTokens, NgramSize
 
 
 @runtime_checkable
 class Rule(Protocol):
-    """Forbids tokens; `history` is without the start mark, `sources` says whose output each row is."""
+    """Forbids tokens; `history` is without the start token, `sources` has the source of each row."""
 
     def __call__(
         self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]
@@ -27,11 +27,11 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Rules:
-    """What outputs must be like, as people say it; lengths count tokens."""
+    """The rules of a configuration; lengths count tokens."""
 
-    min_length: Annotated[int, Ge(0)] = 0  # before the end mark
-    max_length: Annotated[int, Ge(1)] | None = None  # the end mark included; None: in proportion to the source
-    no_repeat: Annotated[int, Ge(0)] = 0  # no sequence of so many tokens comes twice; 0: any may
+    min_length: MinTokens = 0  # before the end token
+    max_length: MaxTokens | None = None  # the end token included; None: in proportion to the source
+    no_repeat: NgramSize = 0  # no n-gram of so many tokens comes twice; 0: any may
     ban: Sequence[str] = ()  # words that must not be written
 
     def __post_init__(self) -> None:
@@ -48,10 +48,27 @@ class Rules:
         if not all(isinstance(word, str) and word.strip() for word in words):
             raise SearchError(f"ban must be a list of words, none of them blank; got {self.ban!r}.")
 
+    def build(self, *, end: int, pieces: Sequence[str], spell: Callable[[str], Iterable[str]]) -> "list[Rule]":
+        """The rules over a vocabulary.
+
+        Args:
+            end: the id of the end token.
+            pieces: the text of every token.
+            spell: the forms in which a word may be spelled with these tokens.
+        """
+        rules: list[Rule] = []
+        if self.min_length:
+            rules.append(MinLength(self.min_length, end))
+        if self.no_repeat:
+            rules.append(NoRepeat(self.no_repeat))
+        if self.ban:
+            rules.append(Ban({form for word in self.ban for form in spell(word)}, pieces))
+        return rules
+
 
 @dataclass(frozen=True)
 class MinLength:
-    """The end mark cannot come before `length` tokens."""
+    """The end token cannot come before `length` tokens."""
 
     length: int
     end: int
@@ -63,7 +80,7 @@ class MinLength:
 
 @dataclass(frozen=True)
 class NoRepeat:
-    """No sequence of `size` tokens comes twice (Paulus et al. 2018, section 2.5)."""
+    """No n-gram of `size` tokens comes twice (Paulus et al. 2018, section 2.5, arXiv:1705.04304)."""
 
     size: int
 
@@ -77,10 +94,14 @@ class NoRepeat:
 
 
 class Ban:
-    """Words cannot be completed, however they are cut; a word begins where a token begins, or behind a mark.
+    """Words cannot be completed, however they are cut into tokens.
 
-    `pieces` is the text of every token. If the last tokens of a history spell the beginning of a word, a token that
-    spells all of its rest, and no letter behind it, cannot come.
+    A word begins where a token begins, or behind a character that is no letter. If the last tokens of a history spell
+    the beginning of a banned word, a token that spells its rest, with no letter behind it, cannot come.
+
+    Args:
+        words: the spellings that are banned.
+        pieces: the text of every token.
     """
 
     def __init__(self, words: Iterable[str], pieces: Sequence[str]) -> None:
@@ -116,7 +137,7 @@ class Ban:
             for token in reversed(tokens):
                 spelled = self.pieces[token] + spelled
                 if not self.pieces[token]:
-                    break  # a mark is part of no word
+                    break  # a special token is part of no word
                 for start in self.starts[token]:
                     for number in self.completions.get(spelled[start:], ()):
                         logprobs[row, number] = -torch.inf
@@ -134,7 +155,7 @@ class NewWord:
     """At its place, source by source, an output can only begin a new word or end."""
 
     places: Int[Tensor, " b"]  # -1: nowhere
-    begins: Bool[Tensor, " v"]  # the tokens that begin a word, and the end mark
+    begins: Bool[Tensor, " v"]  # the tokens that begin a word, and the end token
 
     def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
         here = self.places[sources] == history.shape[1]
@@ -142,7 +163,7 @@ class NewWord:
 
 
 def release(allowed: Float[Tensor, "n v"], own: Float[Tensor, "n v"], end: int) -> None:
-    """Where the rules leave nothing, the end mark may come after all."""
+    """Where the rules leave nothing, allow the end token."""
     stuck = allowed.amax(dim=1) == -torch.inf
     allowed[stuck, end] = own[stuck, end]
 
@@ -153,7 +174,7 @@ def force(
     history: Int[Tensor, "n t"],
     prefixes: Int[Tensor, "n p"],
 ) -> None:
-    """While a prefix lasts, its token alone can come, whatever other rules say; -1 stands behind a prefix."""
+    """While a prefix lasts, allow its token alone, whatever other rules say; -1 stands behind a prefix."""
     place = history.shape[1]
     if place >= prefixes.shape[1]:
         return

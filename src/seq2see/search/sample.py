@@ -1,45 +1,61 @@
 """Sampling: draw tokens instead of taking the likeliest."""
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from seq2see.core.change import COLDEST
 from seq2see.core.tree import expand
-from seq2see.search.hypothesis import Hypothesis, Limits, Step
+from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, State, Step
+from seq2see.search.options import Seed, Temperature, TopK, TopP
 from seq2see.search.walk import walk
 
 
 class Sample:
-    """Draw each token from the tempered distribution, cut to the top_k likeliest and to the nucleus of mass top_p.
+    """Draw each token from softmax(logits / temperature), cut to the top_k likeliest and to the nucleus of mass top_p.
 
-    Every source draws from a stream that starts at the seed, so a source gives the same outputs whatever else is in
-    its batch, and equal sources give equal outputs.
+    Nucleus sampling: Holtzman et al. 2020, arXiv:1904.09751. Every source draws from a random stream that starts at the
+    seed, so batch-mates change nothing, and equal sources give equal outputs.
+
+    Args:
+        temperature: below 1 the likeliest tokens come more often, above 1 less often.
+        top_k: draw from so many likeliest tokens; 0: from all.
+        top_p: draw from the likeliest tokens that have this much probability together.
+        n_best: how many outputs are drawn.
+        seed: of the random streams.
     """
 
     width = 1
+    reports_margins = False
 
     def __init__(
         self,
         *,
-        temperature: Annotated[float, Ge(COLDEST)] = 1.0,
-        top_k: Annotated[int, Ge(0)] = 0,
-        top_p: Annotated[float, Gt(0), Le(1)] = 1.0,
+        temperature: Temperature = 1.0,
+        top_k: TopK = 0,
+        top_p: TopP = 1.0,
         n_best: Annotated[int, Ge(1)] = 1,
-        seed: int = 0,
+        seed: Seed = 0,
     ) -> None:
         self.temperature, self.top_k, self.top_p = temperature, top_k, top_p
         self.n_best, self.seed = n_best, seed
 
-    def __call__(self, step: Step, state: Any, fixed: Any, limits: Limits) -> list[list[Hypothesis]]:
+    def __call__(self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits) -> list[list[Hypothesis]]:
         draws = [self._draw(step, state, fixed, limits, number) for number in range(self.n_best)]
         return [sorted(rows, key=lambda row: -row.score) for rows in zip(*draws, strict=True)]
 
-    def _draw(self, step: Step, state: Any, fixed: Any, limits: Limits, number: int) -> list[Hypothesis]:
+    def candidates(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
+    ) -> list[list[Hypothesis]]:
+        """All draws, for a caller that ranks them itself."""
+        return self(step, state, fixed, limits)
+
+    def _draw(
+        self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, number: int
+    ) -> list[Hypothesis]:
         streams = [torch.Generator().manual_seed(self.seed * 7919 + number) for _ in limits.longest]
 
         def choose(logprobs: Float[Tensor, "n v"], sources: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
@@ -49,7 +65,7 @@ class Sample:
         return walk(step, state, fixed, limits, choose=choose)
 
     def reshape(self, logprobs: Float[Tensor, "n v"]) -> Float[Tensor, "n v"]:
-        """The probabilities that are drawn from: tempered, cut, and summing to one again."""
+        """The probabilities that are drawn from: tempered, cut, and renormalised."""
         logprobs = logprobs / self.temperature
         if 0 < self.top_k < logprobs.shape[1]:
             smallest = logprobs.topk(self.top_k, dim=1).values[:, -1:]
@@ -62,16 +78,16 @@ class Sample:
 
 
 def draw_several(
-    step: Step,
-    state: Any,
-    fixed: Any,
+    step: Step[State, Fixed],
+    state: State,
+    fixed: Fixed,
     limits: Limits,
     *,
     count: int,
     temperature: float,
     chances: Callable[[Int[Tensor, " n"]], Float[Tensor, " n"]],
 ) -> list[list[Hypothesis]]:
-    """So many outputs for each source, all drawn at once; `chances` gives rows of them their numbers from 0 to 1."""
+    """Draw `count` outputs for each source, all at once; `chances` gives each row its random number from 0 to 1."""
 
     def choose(logprobs: Float[Tensor, "n v"], rows: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
         return draw((logprobs / temperature).softmax(dim=1), chances(rows))

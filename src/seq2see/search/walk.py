@@ -1,28 +1,36 @@
-"""Walk every source to its end, one hypothesis each, with a choice at every step; what greedy and sampling share."""
+"""Decode one hypothesis a row, with a choice at every step: what greedy search and sampling share."""
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from seq2see.core.tree import select
-from seq2see.search.hypothesis import Hypothesis, Limits, Step
+from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, State, Step
 
 # (log-probabilities [n v], the rows they belong to [n]) -> the tokens to take [n]
 Choose = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
 
 
-def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choose, copies: int = 1) -> list[Hypothesis]:
+def walk(
+    step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, choose: Choose, copies: int = 1
+) -> list[Hypothesis]:
     """One hypothesis for each row; a source that is done leaves the batch.
 
-    copies: rows of the state for each source, neighbours together, which share its limits and its row of what is fixed;
-    a source is done with the last of them. To choose for, rows are given, not sources.
+    Args:
+        step: the model.
+        state: one row a hypothesis.
+        fixed: one row a source.
+        limits: of each source.
+        choose: takes the next token of each row from its log-probabilities.
+        copies: rows of the state for each source, neighbours together; a source is done with the last of them.
     """
     found: list[list[tuple[int, float]]] = [[] for _ in range(len(limits.longest) * copies)]
     alive = torch.arange(len(found))
-    going = torch.ones(len(found), dtype=torch.bool)  # rows that are not done; some stay for the sake of others
+    going = torch.ones(
+        len(found), dtype=torch.bool
+    )  # rows that are not done; finished ones stay while their source goes on
     tokens = torch.full_like(alive, limits.start)
     history = tokens.new_empty(len(found), 0)
     for position in range(int(limits.longest.max())):
@@ -37,9 +45,9 @@ def walk(step: Step, state: Any, fixed: Any, limits: Limits, *, choose: Choose, 
                 found[row].append((token, logprob))
         history = torch.cat([history, tokens.unsqueeze(1)], dim=1)
         going &= (tokens != limits.end) & (position + 1 < limits.longest[owners])
-        if limits.watch is not None:
-            given_up = limits.watch.step(alive.tolist(), lambda row: [_hypothesis(found[row], limits.end)])
-            going &= torch.tensor([row not in given_up for row in alive.tolist()])
+        if limits.observer is not None:
+            stopped = limits.observer.step(alive.tolist(), lambda row: [_hypothesis(found[row], limits.end)])
+            going &= torch.tensor([row not in stopped for row in alive.tolist()])
         open_sources = going.view(-1, copies).any(dim=1)
         if not open_sources.any():
             break

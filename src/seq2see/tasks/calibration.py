@@ -57,9 +57,3 @@ def _find_lowest(cost: Callable[[float], float], low: float, high: float) -> flo
             right = low + GOLDEN * (high - low)
             at_right = cost(right)
     return (low + high) / 2
-
-
-def mark_truth(targets: Tensor, mask: Tensor, classes: int) -> Float[Tensor, "b c"]:
-    """1 at the labels of each source, 0 elsewhere."""
-    marked = torch.zeros(len(targets), classes + 1)  # what is masked goes to the last place
-    return marked.scatter_(1, targets.where(mask, classes), 1.0)[:, :classes]

@@ -1,55 +1,75 @@
-"""From any source to a label: data, loss, prediction and metrics of a classifier."""
+"""Classification: from any source to a label, or to several."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
+from pydantic import JsonValue
 from torch import Tensor
 
-from seq2see.config.schema import Config
-from seq2see.core.product import quicken_products
+from seq2see.config.schema import Config, Train
+from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, Rows, collate, group_by_length
-from seq2see.data.labels import LabelSet, split_labels
+from seq2see.data.modalities.label_set import LabelSet, split_labels
+from seq2see.data.modalities.learn import learn_labels, learn_modality
+from seq2see.data.modalities.modality import Modality, Sources, Target, match_targets
 from seq2see.data.pairs import Pairs
-from seq2see.data.sources import Cutter, Sources
-from seq2see.data.store import Store
+from seq2see.data.storage.dataset import Store
 from seq2see.metrics.labels import accuracy, multi_label_f1, score_labels
-from seq2see.metrics.text import Metric
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric
 from seq2see.models.classifier import Classifier, build_classifier
-from seq2see.search.hypothesis import Search
-from seq2see.tasks.calibration import fit_temperature, make_probabilities, mark_truth
-from seq2see.tasks.task import Loss, Output
+from seq2see.models.network import Network
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.objectives.build import build_label_objective
+from seq2see.objectives.label_cross_entropy import mark_labels
+from seq2see.objectives.minimum_risk import Reward
+from seq2see.objectives.objective import Loss, Objective
+from seq2see.search.greedy import Greedy
+from seq2see.search.hypothesis import Search, SearchObserver
+from seq2see.search.rules import Rules
+from seq2see.system.blas import quicken_products
+from seq2see.tasks.calibration import fit_temperature, make_probabilities
+from seq2see.tasks.task import Output, Prefix, Task
 
+PLAIN = Train()  # no label smoothing, no class weights
 PREDICT_TOKENS = 16_384  # source positions that are read at once
 PREDICT_ROWS = 64  # sources that are read at once
+ONE_LABEL = Greedy()  # lists the most probable label alone
 LIKELY = 0.5  # where a source may have several labels, those that are at least so probable are chosen
 
 
 @dataclass(frozen=True)
-class Classification:
-    """The task with what it learned of sources and labels."""
+class Classification(Task):
+    """The task of choosing a label for each source, or several."""
 
-    unit: ClassVar[str] = "sources"  # what its losses are sums over
+    name: ClassVar[str] = "classification"
+    unit: ClassVar[str] = "sources"
+    writes_text: ClassVar[bool] = False
 
-    source: Cutter
+    source: Modality
     target: LabelSet
     longest_target: int = 1
-    measure: None = None  # nothing is drawn
     temperature: float = 1.0  # what logits are divided by, so that probabilities are as often right as they say
 
     @classmethod
-    def learn(cls, config: Config, pairs: Pairs, *, known: Mapping[str, Any] | None = None) -> "Classification":
-        """Learn vocabulary and labels from the training data; sources that are `known` keep their own."""
-        target = part("tokenizer", config.tokens.target or "labels", path=("tokens", "target"))().learn(pairs.target)
-        source = (known or {}).get("source")
-        if source is None:
-            source = part("tokenizer", config.tokens.source, path=("tokens", "source"))().learn(pairs.source)
-        return cls(source, target)
+    def learn(
+        cls, config: Config, pairs: Pairs, *, source: Modality | None = None, target: Target | None = None
+    ) -> "Classification":
+        """Learn vocabulary and labels from the training data; a side that is given keeps its own."""
+        labels = None if target is None else target.label_set
+        return cls(
+            source or learn_modality(config.tokens.source, pairs.source, path=("tokens", "source")),
+            labels or learn_labels(config.tokens.target, pairs.target, path=("tokens", "target")),
+        )
+
+    @classmethod
+    def list_labels(cls, config: Config, target: str) -> list[str]:
+        """The labels of a target."""
+        return split_labels(target, config.label_separator)
 
     def build(self, config: Config) -> Classifier:
         """A new model of the configured kind; its initial weights follow from the seed."""
@@ -61,57 +81,51 @@ class Classification:
                 pool=part("pool", config.model.pool or "attention", path=("model", "pool")),
                 source_sizes=self.source.sizes,
                 classes=len(self.target),
-                weights=self.target.balance if config.train.class_weights == "balanced" else None,
             )
 
-    def loss(
-        self,
-        model: Classifier,
-        batch: Batch,
-        *,
-        smoothing: float = 0.0,
-        guessed: float = 0.0,
-        rewarded: float = 0.0,
-        taught: float = 0.0,
-    ) -> Loss:
-        """Cross-entropy, summed over sources; of several labels a source, of each against its absence."""
-        logits = model(batch.source, batch.source_mask)
-        truth = mark_truth(batch.targets, batch.target_mask, len(self.target)).to(logits.device)
-        if self.target.many:
-            smooth = truth * (1 - smoothing) + smoothing / 2
-            total = F.binary_cross_entropy_with_logits(logits, smooth, pos_weight=model.weights, reduction="sum")
-            nll = F.binary_cross_entropy_with_logits(logits.detach(), truth, reduction="sum")
-        else:
-            labels = batch.targets[:, 0]
-            total = F.cross_entropy(logits, labels, model.weights, label_smoothing=smoothing, reduction="sum")
-            nll = F.cross_entropy(logits.detach(), labels, reduction="sum")
-        return Loss(total, nll, len(truth))
+    def objective(
+        self, train: Train = PLAIN, *, teachers: Sequence[Seq2Seq] = (), reward: Reward | None = None
+    ) -> Objective[Classifier]:
+        """What a training minimises: the cross-entropy of the labels, without teachers or rewards."""
+        if teachers or reward is not None:
+            raise ConfigError(
+                "a classifier must be trained without train.distillation and train.minimum_risk, which are for models "
+                "that write texts; leave them out."
+            )
+        return build_label_objective(train, self.target)
+
+    def loss(self, model: Network, batch: Batch) -> Loss:
+        """The negative log-likelihood of a batch, for validation."""
+        return self.objective()(Classifier.of(model), batch, 0)
 
     @torch.inference_mode()
     def predict(
         self,
-        model: Classifier,
+        model: Network,
         sources: Sequence[str],
-        search: Search | None = None,
+        search: Search = ONE_LABEL,
         *,
-        others: Sequence[tuple["Classification", Classifier]] = (),
-        **_: Any,
+        rules: Rules | None = None,
+        prefixes: Sequence[Prefix] = (),
+        unknown: bool = False,
+        others: Sequence[tuple[Task, Network]] = (),
+        observer: SearchObserver | None = None,
     ) -> list[list[Output]]:
-        """Outputs for each source, the most probable label first, as many as the search gives; a blank one for nothing.
+        """Outputs for each source, the most probable label first, as many as the search lists.
 
-        `others` are models with the same labels, each with its task, whose probabilities are averaged with the model's.
-        What else a search may be told does not concern labels.
+        The other models have the same labels. Rules, prefixes and observers are for texts, and have no effect.
         """
         rows, count = self._find_rows(sources), getattr(search, "n_best", 1)
         results: list[list[Output]] = [[Output("", 0.0, (), (), source)] for source in sources]
         some = [sources[row] for row in rows]
-        theirs = [task.weigh(one, some)[:, self.target.match(task.target)] for task, one in others]
-        mean = torch.stack([self.weigh(model, some), *theirs]).mean(dim=0)
+        ensemble = [task.as_classification(one) for task, one in others]
+        theirs = [task.weigh(one, some)[:, match_targets(self.target, task.target)] for task, one in ensemble]
+        mean = torch.stack([self.weigh(Classifier.of(model), some), *theirs]).mean(dim=0)
         for row, chances in zip(rows, mean, strict=True):
             results[row] = self.read(chances, sources[row], count=count)
         return results
 
-    def plan(self, sources: Sequence[str], search: Search | None = None, *, workers: int = 1) -> list[list[int]]:
+    def plan(self, sources: Sequence[str], search: Search = ONE_LABEL, *, workers: int = 1) -> list[list[int]]:
         """The sources that are read together, batch by batch, for so many workers; blank ones are in none."""
         rows = self._find_rows(sources)
         batches = _group(self.source.prepare([sources[row] for row in rows]), workers=workers)
@@ -143,36 +157,46 @@ class Classification:
         ]
 
     @torch.inference_mode()
-    def settle(self, model: Classifier, store: Store) -> dict[str, Any]:
-        """What is learned of the final weights from held-out data: the temperature."""
+    def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
+        """The probability of a label, or the mean of several, for each source of a batch."""
+        chances = make_probabilities(model(*given), temperature=self.temperature, many=self.target.many)
+        return chances[:, list(output.ids)].mean(dim=1)
+
+    @torch.inference_mode()
+    def calibrate(self, model: Network, store: Store) -> dict[str, JsonValue]:
+        """The temperature (Guo et al. 2017, arXiv:1706.04599), fitted on held-out data."""
         model.eval()
         logits, truths = [], []
         for rows in _group(store.source):
             batch = collate(store, rows)
             logits.append(model(batch.source, batch.source_mask))
-            truths.append(mark_truth(batch.targets, batch.target_mask, len(self.target)))
+            truths.append(mark_labels(batch.targets, batch.target_mask, len(self.target)))
         return {"temperature": fit_temperature(torch.cat(logits), torch.cat(truths), many=self.target.many)}
 
-    def recall(self, facts: Mapping[str, Any]) -> "Classification":
+    def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Classification":
         """The task as it was when its weights were written."""
-        return replace(self, temperature=facts.get("temperature", 1.0))
+        temperature = facts.get("temperature", 1.0)
+        return replace(self, temperature=temperature if isinstance(temperature, float) else 1.0)
+
+    def as_classification(self, model: Network) -> "tuple[Classification, Classifier]":
+        """This task and its model."""
+        return self, Classifier.of(model)
 
     def describe(self) -> str:
         """What it reads and chooses from, for people."""
         names = ", ".join(self.target.names[:6]) + (", ..." if len(self.target) > 6 else "")
-        kinds = [f"{size:,} tokens" for name, size in self.source.sizes.items() if name == "vocabulary"]
-        return ", ".join([*kinds, f"{len(self.target):,} labels ({names})"])
+        known = self.source.tokenizer
+        counts = [] if known is None else [f"{len(known):,} tokens"]
+        return ", ".join([*counts, f"{len(self.target):,} labels ({names})"])
 
-    def examine(self, pairs: Pairs) -> Pairs:
-        """What outputs are compared with."""
-        return pairs
-
-    def agrees(self, text: str, reference: str) -> bool:
+    def is_correct(self, text: str, reference: str) -> bool:
         """Whether the labels are those of the reference, in whatever order."""
         mine, theirs = (set(split_labels(labels, self.target.separator)) for labels in (text, reference))
         return mine == theirs
 
-    def score(self, outputs: Sequence[Output], pairs: Pairs, **_: Any) -> list[Metric]:
+    def score(
+        self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
+    ) -> list[Metric]:
         """Every metric of this task; of several labels a source, accuracy is the share of sources with all right."""
         chosen, right = [output.text for output in outputs], [target.strip() for target in pairs.target]
         if not self.target.many:
@@ -181,9 +205,13 @@ class Classification:
         whole = [["|".join(labels) for labels in side] for side in cut]
         return [accuracy(*whole), *multi_label_f1(*cut)]
 
-    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
-        """The metrics of this task that are quick enough for every look of a training: all."""
-        return self.score(outputs, pairs)
+    def likelihood_metrics(self, model: Network, pairs: Pairs) -> list[Metric]:
+        """None: probabilities of labels are measured by their calibration."""
+        return []
+
+    def validation_metrics(self, outputs: Sequence[Output], pairs: Pairs, *, nll: float) -> dict[str, float]:
+        """All metrics, for they are quick."""
+        return {metric.name: metric.value for metric in self.score(outputs, pairs)}
 
     def _find_rows(self, sources: Sequence[str]) -> list[int]:
         """The sources that are not blank."""

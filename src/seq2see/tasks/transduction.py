@@ -1,73 +1,83 @@
-"""From any source to a text: data, loss, prediction and metrics of a sequence-to-sequence model."""
+"""Transduction: from any source to a text, with a sequence-to-sequence model."""
 
-import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
+from jaxtyping import Float
+from pydantic import JsonValue
+from torch import Tensor
 
-from seq2see.config.schema import Config, PartSpec
-from seq2see.core.choice import choosing
+from seq2see.config.schema import Config, Train
 from seq2see.core.errors import ConfigError
-from seq2see.core.product import quicken_products
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
+from seq2see.data.modalities.learn import learn_modality, learn_tokenizer
+from seq2see.data.modalities.modality import Modality, Target, match_targets
+from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
-from seq2see.data.sequences import pack
-from seq2see.data.sources import Cutter
-from seq2see.data.store import Store, cache_folder
-from seq2see.data.tokenise import Tokenizer
-from seq2see.metrics.caption import glance_captions, score_captions, unpenalised_bleu
-from seq2see.metrics.meteor import Meteor, MeteorError, explain_absence
-from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, glance_texts, is_match, score_texts
+from seq2see.data.storage.dataset import Store, cache_folder
+from seq2see.data.storage.packed import pack
+from seq2see.data.tokenizers import Tokenizer
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, is_match
+from seq2see.models.network import Network
 from seq2see.models.seq2seq import Seq2Seq, build_seq2seq
-from seq2see.models.share import share_fitting, share_parameters
-from seq2see.nn.loss import output_cross_entropy, shift_targets
-from seq2see.search.hypothesis import Hypothesis, Search, Watch
+from seq2see.models.shared_parameters import share_fitting, share_parameters
+from seq2see.objectives.build import build_sequence_objective
+from seq2see.objectives.likelihood import Likelihood
+from seq2see.objectives.minimum_risk import Reward
+from seq2see.objectives.objective import Loss, Objective
+from seq2see.search.hypothesis import Hypothesis, Search, SearchObserver
 from seq2see.search.rules import Rules
-from seq2see.tasks.beginning import Beginning, cover, join, renumber
-from seq2see.tasks.demands import Demands, Prefix
-from seq2see.tasks.evenness import measure_unevenness, watching
-from seq2see.tasks.guessing import mix_guesses
-from seq2see.tasks.reward import Measure, reward_loss
-from seq2see.tasks.task import Loss, Output
-from seq2see.tasks.teaching import ask_teachers
+from seq2see.system.blas import quicken_products
+from seq2see.tasks.constraints import Constraints
+from seq2see.tasks.decode_start import DecodeStart, cover, join, renumber
+from seq2see.tasks.output_scores import SCORES, VALIDATION_SCORES
+from seq2see.tasks.replay import replay
+from seq2see.tasks.task import Output, Prefix, Task
 
-log = logging.getLogger("seq2see")
-
+LIKELIHOOD = Likelihood()  # plain: no label smoothing, no further terms
 PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
-PREDICT_PICTURES = 64  # the same of pictures, each of which is many numbers
 
 
 @dataclass(frozen=True)
-class Transduction:
-    """The task with its learned tokenizers."""
+class Transduction(Task):
+    """The task of writing a text for each source: translation, captioning, and whatever else has pairs.
 
-    unit: ClassVar[str] = "tokens"  # what its losses are sums over
+    An output may always become as long as the longest target in training.
+    """
 
-    source: Cutter
+    name: ClassVar[str] = "transduction"
+    unit: ClassVar[str] = "tokens"
+    writes_text: ClassVar[bool] = True
+
+    source: Modality
     target: Tokenizer
-    longest_target: int = 0  # tokens of the longest target in training; outputs may always become that long
-    measure: Measure | None = None  # what outputs earn in training, if they are rewarded
-    teachers: tuple[Seq2Seq, ...] = ()  # models whose probabilities are learned, if there are any
+    longest_target: int = 0
 
     @classmethod
-    def learn(cls, config: Config, pairs: Pairs, *, known: Mapping[str, Tokenizer] | None = None) -> "Transduction":
-        """Learn the vocabularies from the training texts; a side that is `known` keeps its own."""
-        tokens, known = config.tokens, known or {}
+    def learn(
+        cls, config: Config, pairs: Pairs, *, source: Modality | None = None, target: Target | None = None
+    ) -> "Transduction":
+        """Learn the vocabularies from the training texts; a side that is given stays as it is."""
+        tokens = config.tokens
+        known = None if target is None else target.tokenizer
         if tokens.joint is not None:
-            joint = next(iter(known.values()), None) or _learn(tokens.joint, [*pairs.source, *pairs.target], "joint")
-            return cls(joint, joint)
-        source = known.get("source") or _learn(tokens.source, pairs.source, "source")
-        return cls(source, known.get("target") or _learn(tokens.target, pairs.target, "target"))
+            both = [*pairs.source, *pairs.target]
+            joint = known or (None if source is None else source.tokenizer)
+            joint = joint or learn_tokenizer(tokens.joint, both, path=("tokens", "joint"))
+            return cls(TextModality(joint), joint)
+        return cls(
+            source or learn_modality(tokens.source, pairs.source, path=("tokens", "source")),
+            known or learn_tokenizer(tokens.target, pairs.target, path=("tokens", "target")),
+        )
 
-    @property
-    def reads_pictures(self) -> bool:
-        """Whether outputs are captions, and not made from texts."""
-        return "picture_size" in self.source.sizes
+    @classmethod
+    def list_labels(cls, config: Config, target: str) -> list[str]:
+        """None: a target is a text."""
+        return []
 
     def build(self, config: Config) -> Seq2Seq:
         """A new model of the configured kind; its initial weights follow from the seed."""
@@ -86,46 +96,21 @@ class Transduction:
                 decoder=part("decoder", config.model.decoder, path=("model", "decoder")),
                 source_sizes=self.source.sizes,
                 target_vocabulary=len(self.target),
-                evenness=config.train.attention_penalty,
             )
             share_parameters(model, share)
             if "fitting" in share:
                 share_fitting(model, joint=joint and not _come_apart(config))
             return model
 
-    def loss(
-        self,
-        model: Seq2Seq,
-        batch: Batch,
-        *,
-        smoothing: float = 0.0,
-        guessed: float = 0.0,
-        rewarded: float = 0.0,
-        taught: float = 0.0,
-    ) -> Loss:
-        """Cross-entropy under teacher forcing; padding is never computed at the output layer.
+    def objective(
+        self, train: Train, *, teachers: Sequence[Seq2Seq] = (), reward: Reward | None = None
+    ) -> Objective[Seq2Seq]:
+        """What a training minimises: the likelihood of the targets, with what else is asked for."""
+        return build_sequence_objective(train, teachers=teachers, reward=reward)
 
-        A share of the inputs may be `guessed`; choices on the way are rewarded with the likelihood of their token. A
-        share of the loss may be what outputs of the model's own are `rewarded` with (Wu et al. 2016, eq. 9), and of
-        each target a share what teachers say in its place (`taught`; Hinton et al. 2015).
-        """
-        decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
-        memory = model.encoder(batch.source, batch.source_mask)
-        inputs = mix_guesses(decoder, memory, batch, share=guessed) if guessed else batch.inputs
-        with choosing() as choices, watching(model, wanted=model.evenness > 0) as trace:
-            features = decoder.features(inputs, memory)
-        targets = batch.targets[mask]
-        total, nll = output_cross_entropy(features[mask], output.weight, output.bias, targets, smoothing=smoothing)
-        if taught and self.teachers:
-            words = ask_teachers(self.teachers, batch, inputs)
-            told = shift_targets(features[mask], output.weight, output.bias, targets, words, smoothing=smoothing)
-            total = total + taught * told
-        if trace is not None:
-            total = total + model.evenness * measure_unevenness(trace, memory.mask, mask)
-        if rewarded and self.measure is not None:
-            total = (1 - rewarded) * total + rewarded * reward_loss(decoder, memory, batch, self.measure)
-        steering = choices.loss(-nll, mask)  # worth nothing but its gradient
-        return Loss(total + (steering - steering.detach()), nll.sum(), len(targets))
+    def loss(self, model: Network, batch: Batch) -> Loss:
+        """The negative log-likelihood of a batch, for validation."""
+        return LIKELIHOOD(Seq2Seq.of(model), batch, 0)
 
     @torch.inference_mode()
     def likelihood(self, model: Seq2Seq, store: Store, *, budget: int) -> tuple[float, int]:
@@ -135,8 +120,12 @@ class Transduction:
         losses = [self.loss(model, collate(store, rows)) for rows in plan]
         return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
 
+    def likelihood_metrics(self, model: Network, pairs: Pairs) -> list[Metric]:
+        """The perplexity of the model on given targets."""
+        return [self.perplexity(Seq2Seq.of(model), pairs)]
+
     def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
-        """How many tokens the model wavers between at each place of all given targets, on average."""
+        """exp of the mean negative log-likelihood of a token of the given targets."""
         pairs = pairs.ungroup()
         sources = self.source.prepare(pairs.source, cache=cache_folder(), encoder=model.encoder)
         store = Store(sources, pack(self.target.ids(pairs.target)), fingerprint="")
@@ -147,101 +136,96 @@ class Transduction:
     @torch.inference_mode()
     def predict(
         self,
-        model: Seq2Seq,
-        texts: Sequence[str],
+        model: Network,
+        sources: Sequence[str],
         search: Search,
         *,
         rules: Rules | None = None,
         prefixes: Sequence[Prefix] = (),
         unknown: bool = False,
-        others: Sequence[tuple["Transduction", Seq2Seq]] = (),
-        watch: Watch | None = None,
+        others: Sequence[tuple[Task, Network]] = (),
+        observer: SearchObserver | None = None,
     ) -> list[list[Output]]:
-        """Outputs for each text, best first; a blank text has a blank output.
+        """Outputs for each source, best first; a blank source has a blank output.
 
-        A prefix for each text is what its outputs begin with; `unknown` permits the unknown mark; `others` are models
-        with the same target vocabulary, each with its task, whose probabilities are averaged with the model's; a
-        `watch` looks on, and knows the texts by their places.
+        The other models have the same target vocabulary; the observer knows the sources by their places.
         """
-        ids = [torch.tensor(self.target.match(task.target)) for task, _ in others]
-        demands = Demands(self.target, rules or Rules(), prefixes, unknown, watch)
-        plan, covering = self.plan(texts, search), getattr(search, "coverage_penalty", 0.0) > 0
-        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
+        mine, theirs = Seq2Seq.of(model), [task.as_transduction(one) for task, one in others]
+        ids = [torch.tensor(match_targets(self.target, task.target)) for task, _ in theirs]
+        constraints = Constraints(self.target, rules or Rules(), prefixes, unknown, observer)
+        plan, covering = self.plan(sources, search), getattr(search, "coverage_penalty", 0.0) > 0
+        results: list[list[Output]] = [[Output("", 0.0, (), (), source)] for source in sources]
         for rows in plan:
-            batch = [texts[row] for row in rows]
-            mine = self.begin(model, batch, covering=covering)
-            theirs = [renumber(task.begin(one, batch), order) for (task, one), order in zip(others, ids, strict=True)]
-            start = join([mine, *theirs])
-            found = search(start.step, start.state, start.fixed, demands.limit(rows, start))
+            batch = [sources[row] for row in rows]
+            first = self.begin(mine, batch, covering=covering)
+            more = [renumber(task.begin(one, batch), order) for (task, one), order in zip(theirs, ids, strict=True)]
+            start = join([first, *more])
+            found = search(start.step, start.state, start.fixed, constraints.limit(rows, start))
             for row, hypotheses in zip(rows, found, strict=True):
-                results[row] = [self.read(hypothesis, texts[row]) for hypothesis in hypotheses]
+                results[row] = [self.read(hypothesis, sources[row]) for hypothesis in hypotheses]
         return results
 
-    def plan(self, texts: Sequence[str], search: Search, *, workers: int = 1) -> list[list[int]]:
-        """The texts that are decoded together, batch by batch, for so many workers; blank ones are in none."""
-        rows = [row for row, text in enumerate(texts) if not self.source.is_blank(text)]
+    def plan(self, sources: Sequence[str], search: Search, *, workers: int = 1) -> list[list[int]]:
+        """The sources that are decoded together, batch by batch, for so many workers; blank ones are in none."""
+        rows = [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
         if not rows:
             return []
-        lengths = self.source.prepare([texts[row] for row in rows]).lengths
+        lengths = self.source.prepare([sources[row] for row in rows]).lengths
         # a beam has more to do between two steps, so it takes more hypotheses at once
         together = PREDICT_TOKENS * min(search.width, 2) // search.width
-        most = PREDICT_PICTURES if self.reads_pictures else max(together, 1)  # a picture counts as one position
-        batches = group_by_length(lengths, budget=most, workers=workers)
+        batches = group_by_length(lengths, budget=self.source.max_batch or max(together, 1), workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
-    def begin(self, model: Seq2Seq, texts: Sequence[str], *, covering: bool = False) -> Beginning:
-        """Read a batch of texts; `covering` makes the step add up the attention it pays to them."""
+    def begin(self, model: Seq2Seq, sources: Sequence[str], *, covering: bool = False) -> DecodeStart:
+        """Encode a batch of sources; `covering` makes the step add up the attention paid to them."""
         model.eval()
-        source, mask = self.source.prepare(texts).gather(range(len(texts)))
+        source, mask = self.source.prepare(sources).gather(range(len(sources)))
         memory = model.encoder(source, mask)
         fixed, state = model.decoder.begin(memory)
         # as long as any target of training, and for longer sources twice their length and a little
         longest = (2 * mask.flatten(1).sum(dim=1) + 20).clamp(min=self.longest_target)
-        beginning = Beginning(model.decoder.step, state, fixed, longest)
-        return cover(beginning, model, memory) if covering else beginning
+        start = DecodeStart(model.decoder.step, state, fixed, longest)
+        return cover(start, model, memory) if covering else start
 
     def describe(self) -> str:
         """What it reads and writes, for people."""
-        written = f"{len(self.target):,} target tokens"
-        return f"{len(self.source):,} source and {written}" if isinstance(self.source, Tokenizer) else written
+        known = self.source.tokenizer
+        counts = [] if known is None else [f"{len(known):,} source"]
+        return " and ".join([*counts, f"{len(self.target):,} target tokens"])
 
-    def examine(self, pairs: Pairs) -> Pairs:
-        """What outputs are compared with: a picture counts once, with all its captions, and a text with its list."""
-        return pairs.group() if self.reads_pictures else pairs.group_lists()
+    def group_references(self, pairs: Pairs) -> Pairs:
+        """What outputs are compared with: an image counts once, with all its captions, and a text with its list."""
+        return self.source.group_references(pairs)
 
-    def settle(self, model: Seq2Seq, store: Store) -> dict[str, Any]:
-        """What is learned of the final weights from held-out data: nothing."""
-        return {}
-
-    def recall(self, facts: Mapping[str, Any]) -> "Transduction":
+    def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Transduction":
         """The task as it was when its weights were written."""
-        return replace(self, longest_target=facts.get("longest_target", 0))
+        longest = facts.get("longest_target", 0)
+        return replace(self, longest_target=longest if isinstance(longest, int) else 0)
 
-    def agrees(self, text: str, reference: str) -> bool:
+    def as_transduction(self, model: Network) -> "tuple[Transduction, Seq2Seq]":
+        """This task and its model."""
+        return self, Seq2Seq.of(model)
+
+    def is_correct(self, text: str, reference: str) -> bool:
         """Whether a text is the reference, letter by letter."""
         return is_match(text, reference)
 
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task; METEOR of captions where Java and its program are, and can score."""
+        """Every metric of texts, or of captions if sources are images."""
         texts = [output.text for output in outputs]
-        if not self.reads_pictures:
-            return score_texts(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
-        try:
-            with Meteor() if explain_absence() is None else nullcontext() as meteor:
-                scores = score_captions(texts, pairs.references, meteor=meteor)
-        except MeteorError as error:  # hours of training are not lost for one of many scores
-            log.warning("warning: %s It is left out.", error)
-            scores = score_captions(texts, pairs.references)
-        return [*scores, *unpenalised_bleu(texts, pairs.references)]
+        return SCORES[self.source.name](texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
 
-    def glance(self, outputs: Sequence[Output], pairs: Pairs) -> list[Metric]:
-        """The metrics of this task that are quick enough for every look of a training."""
-        texts = [output.text for output in outputs]
-        if not self.reads_pictures:
-            return glance_texts(texts, pairs.references)
-        return glance_captions(texts, pairs.references)
+    def validation_metrics(self, outputs: Sequence[Output], pairs: Pairs, *, nll: float) -> dict[str, float]:
+        """The quick metrics of texts or captions, and the perplexity."""
+        metrics = VALIDATION_SCORES[self.source.name]([output.text for output in outputs], pairs.references)
+        return {**{metric.name: metric.value for metric in metrics}, "perplexity": to_perplexity(nll)}
+
+    @torch.inference_mode()
+    def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
+        """The log-probability of a text for each source of a batch."""
+        return replay(Seq2Seq.of(model), given, [output.ids] * len(given[0])).log_probability()
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """A hypothesis as text with tokens."""
@@ -259,7 +243,3 @@ def _come_apart(config: Config) -> bool:
 def to_perplexity(nll: float) -> float:
     """exp of the mean negative log-likelihood of a token, as far as there are numbers for it."""
     return exp(min(nll, 700.0))
-
-
-def _learn(spec: PartSpec | None, sources: Sequence[str], side: str) -> Any:
-    return part("tokenizer", spec, path=("tokens", side))().learn(sources)

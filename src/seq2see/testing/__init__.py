@@ -1,21 +1,21 @@
-"""The laws every part obeys, as functions that raise AssertionError: run them on parts of your own.
+"""The laws that every part obeys, as functions that raise an AssertionError: run them on parts of your own.
 
 from seq2see.testing import check_score
 check_score("my_file:MyScore")
 """
 
-from seq2see.testing.attention import check_normaliser, check_score, check_window
-from seq2see.testing.decoding import (
+from seq2see.testing.attention_laws import check_normaliser, check_score, check_window
+from seq2see.testing.decoding_laws import (
     check_decoder,
     check_encoder,
     check_reading,
     draw_documents,
-    draw_pictures,
+    draw_images,
     draw_texts,
     tiny_decoder,
     tiny_encoder,
 )
-from seq2see.testing.searching import check_search
+from seq2see.testing.search_laws import check_search
 
 __all__ = [
     "check_decoder",
@@ -26,7 +26,7 @@ __all__ = [
     "check_search",
     "check_window",
     "draw_documents",
-    "draw_pictures",
+    "draw_images",
     "draw_texts",
     "tiny_decoder",
     "tiny_encoder",

@@ -1,33 +1,20 @@
-// The form: which run, which input, how outputs are found.
+// The form: the run, its input, and the decoding options.
 
-const WAYS = ["as configured", "greedy", "beam", "sample"];
-// name, label, what it goes with, least, step
-const NUMBERS = [
-  ["beam", "Width", ["beam"], 1, 1],
-  ["n_best", "Outputs", ["beam", "sample"], 1, 1],
-  ["length_penalty", "Length penalty", ["beam"], 0, 0.1],
-  ["coverage_penalty", "Coverage penalty", ["beam"], 0, 0.1],
-  ["consensus", "Consensus", ["beam"], 0, 0.5],
-  ["witnesses", "Witnesses", ["beam"], 0, 1],
-  ["precision", "Precision", ["beam"], 0, 0.1],
-  ["temperature", "Temperature", ["sample"], 0.01, 0.01],
-  ["seed", "Seed", ["sample"], 0, 1],
-  ["min_length", "Least tokens", WAYS, 0, 1],
-  ["max_length", "Most tokens", WAYS, 1, 1],
-  ["no_repeat", "No n-gram twice", WAYS, 0, 1],
-];
+// Kinds of search, each with its label; "configured" is what the run itself names.
+const SEARCHES = [["configured", "as configured"], ["greedy", "greedy"], ["beam", "beam"], ["mbr", "minimum Bayes risk"], ["sample", "sampling"]];
+const SEARCH_KINDS = SEARCHES.map(([kind]) => kind);
 
 function drawForm(studio) {
   const names = studio.models.map((model) => (model.error ? `${model.name} (broken)` : model.name));
   const form = make("form", { class: "ask" });
   const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type a text and press Enter" });
   const place = (name) => Math.max(studio.models.findIndex((model) => model.name === name), 0);
-  const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.question.model));
+  const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.request.model));
   const other = makeSelect("Compare with", ["nothing", ...names], (index) => {
     studio.against = index ? studio.models[index - 1].name : null;
     write(studio);
   }, studio.against === null ? 0 : place(studio.against) + 1);
-  text.value = studio.question.text;
+  text.value = studio.request.text;
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -37,34 +24,34 @@ function drawForm(studio) {
     event.preventDefault();
     restart(studio, text.value);
   });
-  const model = studio.models[place(studio.question.model)];
+  const model = studio.models[place(studio.request.model)];
   const button = make("button", { type: "submit", class: "primary" }, model?.writes === "label" ? "Label" : "Write");
   const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
-  form.append(make("div", { class: "controls" }, run, other, drawLeaveOut(studio, model), tellRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
+  form.append(make("div", { class: "controls" }, run, other, drawLeaveOut(studio, model), describeRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
     make("div", { class: "buttons" }, button, ...drawTools(studio)));
   studio.text = text;
   return form;
 }
 
-// Whether attention is honest: what the output loses when each word of the source is left out in turn.
+// Leave-one-out: the probability drop of the output when each word of the source is left out.
 function drawLeaveOut(studio, model) {
   const parts = model?.source === "image" ? "region" : "word";
-  return makeSwitch(`Leave out each ${parts} in turn`, studio.question.leave_out, (leave_out) => {
-    studio.question = { ...studio.question, leave_out };
-    if (studio.before) studio.before = { ...studio.before, leave_out };
-    if (studio.question.text || studio.image) write(studio);
+  return makeSwitch(`Leave out each ${parts} in turn`, studio.request.leave_one_out, (leave_one_out) => {
+    studio.request = { ...studio.request, leave_one_out };
+    if (studio.before) studio.before = { ...studio.before, leave_one_out };
+    if (studio.request.text || studio.image) write(studio);
   });
 }
 
-// What a run is, in a few words.
-function tellRun(model) {
+// A run in a few words.
+function describeRun(model) {
   if (!model || model.error) return null;
   const size = Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 2 }).format(model.parameters);
-  const reads = { text: "reads a text", image: "reads a picture", document: "reads a document" }[model.source];
+  const reads = { text: "reads a text", image: "reads an image", document: "reads a document" }[model.source];
   return make("span", { class: "quiet" }, `${model.preset ?? "a model of its own"}, ${size} parameters, ${reads}`);
 }
 
-// A picture instead of a text; it is too large for the address, so a link does not hold it.
+// An image instead of a text; it is too large for the address, so a link does not hold it.
 function drawUpload(studio) {
   const file = make("input", { type: "file", id: "image", accept: "image/*" });
   file.addEventListener("change", () => {
@@ -75,63 +62,91 @@ function drawUpload(studio) {
     });
     if (file.files[0]) reader.readAsDataURL(file.files[0]);
   });
-  const field = make("div", { class: "drop" }, file, make("span", { class: "quiet" }, "or drop a picture here"));
+  const field = make("div", { class: "drop" }, file, make("span", { class: "quiet" }, "or drop an image here"));
   field.addEventListener("dragover", (event) => event.preventDefault());
   field.addEventListener("drop", (event) => {
     event.preventDefault();
     file.files = event.dataTransfer.files;
     file.dispatchEvent(new Event("change"));
   });
-  return [make("label", { class: "name", for: "image" }, "Picture"), field];
+  return [make("label", { class: "name", for: "image" }, "Image"), field];
 }
 
+// The fields of the decoding options, as the server describes them.
 function drawSearch(studio) {
   const fields = make("span", { class: "fields" });
-  const set = (changes) => { // a new object: what was asked before keeps its own
-    studio.question = { ...studio.question, search: { ...studio.question.search, ...changes } };
+  const set = (changes) => { // a new object: an earlier request keeps its own
+    studio.request = { ...studio.request, search: { ...studio.request.search, ...changes } };
   };
   const show = () => {
-    const { search } = studio.question;
-    const fitting = NUMBERS.filter(([, , ways]) => ways.includes(search.way));
-    fields.replaceChildren(...fitting.map((number) => drawNumber(search, number, set)), drawBan(search, set));
+    const { search } = studio.request;
+    fields.replaceChildren(...listOptions(studio, search.kind).map((option) => drawOption(option, search, set)));
   };
-  const way = makeSelect("Search", WAYS, (index) => {
-    set({ way: WAYS[index] });
+  const kind = drawKinds("Search", studio.request.search.kind, (chosen) => {
+    set({ kind: chosen });
     show();
-  }, WAYS.indexOf(studio.question.search.way));
+  });
   show();
-  return make("details", { class: "search", open: studio.question.search.way === WAYS[0] ? null : "" },
-    make("summary", {}, "How outputs are searched"), make("div", { class: "controls" }, way, fields));
+  return make("details", { class: "search", open: studio.request.search.kind === "configured" ? null : "" },
+    make("summary", {}, "Decoding options"), make("div", { class: "controls" }, kind, fields));
 }
 
-function drawNumber(search, [name, label, , least, step], set) {
-  const box = make("input", { type: "number", min: least, step: step < 1 ? "any" : step, name, placeholder: "–" });
-  box.value = search[name] ?? "";
-  box.addEventListener("input", () => set({ [name]: box.value === "" ? undefined : Number(box.value) }));
-  return make("label", { class: "choice" }, label, box);
+function drawKinds(label, kind, onKind) {
+  return makeSelect(label, SEARCHES.map(([, name]) => name), (index) => onKind(SEARCH_KINDS[index]), SEARCH_KINDS.indexOf(kind));
 }
 
-function drawBan(search, set) {
-  const box = make("input", { type: "text", name: "ban", placeholder: "words, between commas", dir: "auto" });
-  box.value = (search.ban ?? []).join(", ");
-  box.addEventListener("input", () => set({ ban: box.value.split(",").map((word) => word.trim()).filter(Boolean) }));
-  return make("label", { class: "choice" }, "Never write", box);
+function listOptions(studio, kind) {
+  return studio.options.filter(({ searches }) => searches.includes(kind));
 }
 
-// A search as the server is asked for it.
-function packSearch({ way, temperature, seed, ...numbers }) {
-  const fits = (name) => name === "ban" || NUMBERS.some(([each, , ways]) => each === name && ways.includes(way));
-  const body = Object.fromEntries(Object.entries(numbers).filter(([name, value]) => fits(name) && value !== undefined));
-  if (body.ban && !body.ban.length) delete body.ban;
-  if (way === "greedy") body.beam = 1;
-  if (way === "beam") body.beam ??= 5;
-  if (way === "sample") body.sample = Object.fromEntries(Object.entries({ temperature, seed }).filter(([, value]) => value !== undefined));
+const READERS = { // the value of a field, from its text
+  integer: Number,
+  number: Number,
+  choice: (text) => text,
+  words: (text) => text.split(",").map((word) => word.trim()).filter(Boolean),
+  dictionary: (text) => Object.fromEntries(text.split(",").map((pair) => pair.split("=").map((word) => word.trim())).filter(([source, target]) => source && target)),
+};
+const WRITERS = {
+  words: (words) => words.join(", "),
+  dictionary: (words) => Object.entries(words).map((pair) => pair.join("=")).join(", "),
+};
+
+function drawOption(option, search, set) {
+  const { name, title, help, kind } = option;
+  if (kind === "boolean") {
+    const field = makeSwitch(title, search[name] ?? false, (value) => set({ [name]: value || undefined }));
+    field.title = help;
+    return field;
+  }
+  const box = drawBox(option);
+  const value = search[name];
+  box.value = value === undefined ? "" : (WRITERS[kind] ?? String)(value);
+  box.addEventListener("input", () => set({ [name]: box.value.trim() === "" ? undefined : READERS[kind](box.value) }));
+  return make("label", { class: "choice", title: help }, title, box);
+}
+
+function drawBox({ name, kind, choices, minimum, maximum }) {
+  if (kind === "choice") return make("select", { name }, ...["", ...choices].map((choice) => make("option", { value: choice }, choice || "–")));
+  if (kind === "words") return make("input", { type: "text", name, placeholder: "words, between commas", dir: "auto" });
+  if (kind === "dictionary") return make("input", { type: "text", name, placeholder: "source=target, ...", dir: "auto" });
+  return make("input", { type: "number", min: minimum, max: maximum, step: kind === "integer" ? 1 : "any", name, placeholder: "–" });
+}
+
+// Decoding options as a request has them.
+function packSearch(studio, { kind, ...values }) {
+  const given = listOptions(studio, kind).filter(({ name }) => values[name] !== undefined);
+  const body = Object.fromEntries(given.map(({ name }) => [name, values[name]]));
+  if (kind === "greedy") body.beam = 1;
+  if (kind === "beam" || kind === "mbr") body.beam ??= 5;
+  if (kind === "mbr") body.mbr_power ??= 1;
+  if (kind === "beam") body.mbr_power = 0; // also where the run is configured otherwise
+  if (kind === "sample") body.temperature ??= 1;
   return body;
 }
 
 function drawTools(studio) {
   const copy = make("button", { type: "button" }, "Copy JSON");
-  copy.addEventListener("click", async () => tell(studio, (await copyText(JSON.stringify(studio.results))) ? "Copied." : "The browser does not permit copying."));
+  copy.addEventListener("click", async () => report(studio, (await copyText(JSON.stringify(studio.results))) ? "Copied." : "The browser does not permit copying."));
   const save = make("button", { type: "button" }, "Save as one HTML file");
   save.addEventListener("click", () => savePage(studio));
   studio.tools = [copy, save];
@@ -160,8 +175,8 @@ async function savePage(studio) {
     const link = make("a", { href: URL.createObjectURL(page), download: "seq2see.html" });
     link.click();
     URL.revokeObjectURL(link.href);
-    tell(studio, "Saved.");
+    report(studio, "Saved.");
   } catch (error) {
-    tell(studio, error.message, true);
+    report(studio, error.message, true);
   }
 }

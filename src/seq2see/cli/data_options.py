@@ -1,0 +1,62 @@
+"""What the commands share about data files on the command line."""
+
+import os
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from seq2see.core.errors import DataError
+from seq2see.data.pairs import Finding, Origin
+
+SourceOption = Annotated[Path | None, typer.Option("--source", help="One source a line, with --target.")]
+TargetOption = Annotated[Path | None, typer.Option("--target", help="The targets of --source, line by line.")]
+
+
+FieldsOption = Annotated[str | None, typer.Option("--fields", help="Columns to use, as SOURCE,TARGET.")]
+
+
+BleuOption = Annotated[
+    str,
+    typer.Option("--bleu-tokenizer", help="How sacrebleu cuts texts for BLEU: 13a, none, zh, char, intl, ja-mecab ..."),
+]
+
+
+def name_origin(data: Path | None, source: Path | None, target: Path | None, fields: str | None = None) -> Origin:
+    """One file with both sides, or two parallel files; anything else is an error."""
+    if data is not None and source is None and target is None:
+        return Origin(data.absolute(), fields=name_fields(fields))
+    if data is None and source is not None and target is not None:
+        return Origin(source.absolute(), target.absolute())
+    raise DataError("give one data file, or both --source FILE and --target FILE.")
+
+
+def name_fields(fields: str | None) -> tuple[str, str] | None:
+    """The two columns that `SOURCE,TARGET` names."""
+    names = [name.strip() for name in fields.split(",")] if fields is not None else []
+    if fields is not None and (len(names) != 2 or not all(names)):
+        raise DataError(f"--fields takes two names with a comma between them; got {fields!r}.")
+    if len(set(names)) == 1:
+        raise DataError(f"--fields must name two different columns; got {fields!r}; name another.")
+    return (names[0], names[1]) if names else None
+
+
+def keep_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
+    """Refuse to write over what is read, by whatever path it is named."""
+    there = [[file for file in files if file is not None and os.path.isfile(file)] for files in (outputs, inputs)]
+    for out, file in product(*there):
+        if os.path.samefile(out, file):
+            raise DataError(f"what is written must not replace what is read; got {out} for both; choose another.")
+
+
+def show_findings(findings: list[Finding], *, most: int = 12) -> None:
+    """Print findings, the worst first."""
+    order = {"error": 0, "warning": 1, "note": 2}
+    colours = {"error": typer.colors.RED, "warning": typer.colors.YELLOW, "note": None}
+    ranked = sorted(findings, key=lambda finding: order[finding.level])
+    for finding in ranked[:most]:
+        typer.secho(f"{finding.level}: {finding}", fg=colours[finding.level], err=True)
+    if len(ranked) > most:
+        typer.echo(f"and {len(ranked) - most} more; see them all with: seq2see doctor", err=True)

@@ -1,0 +1,91 @@
+"""Interventions: changing a model's attention weights while it runs, to see how its output changes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from seq2see.core.errors import AttentionError
+
+COLDEST = 1e-6  # the lowest temperature; below, scores that are divided by it leave the range of floats
+
+_active: ContextVar["dict[nn.Module, list[Intervention]] | None"] = ContextVar("seq2see_changes", default=None)
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """Changes some heads of one Attend: another temperature, or other weights.
+
+    Args:
+        name: the path of the Attend inside the model, as traces name it.
+        heads: counted from 1; None for all.
+        weights: `own` leaves them; `none` makes them zero, so that the head adds nothing (Michel et al. 2019,
+            arXiv:1905.10650, section 2.3); `uniform` makes them equal for all keys the head may attend to.
+        temperature: divides the scores before they are normalised; those of a Neural Turing Machine's head when it
+            sharpens.
+    """
+
+    name: str
+    heads: tuple[int, ...] | None = None
+    weights: Literal["own", "none", "uniform"] = "own"
+    temperature: float = 1.0
+
+    def chosen(self, scores: Float[Tensor, "b h t s"]) -> Bool[Tensor, "1 h 1 1"]:
+        """Return which heads it changes."""
+        count = scores.shape[1]
+        if any(not 1 <= head <= count for head in self.heads or ()):
+            raise AttentionError(f"the map {self.name} has the heads 1 to {count}; got {list(self.heads or ())}.")
+        numbers = torch.arange(1, count + 1)
+        chosen = torch.isin(numbers, torch.tensor(self.heads)) if self.heads is not None else numbers > 0
+        return chosen[None, :, None, None]
+
+
+def active_changes(module: nn.Module) -> Sequence[Intervention]:
+    """Return the interventions in one Attend that are active now."""
+    active = _active.get()
+    return () if active is None else active.get(module, ())
+
+
+def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Intervention]) -> Float[Tensor, "b h t s"]:
+    """Divide the scores of the chosen heads by the temperatures."""
+    for change in changes:
+        if change.temperature != 1:
+            scores = torch.where(change.chosen(scores), scores / change.temperature, scores)
+    return scores
+
+
+def overrule(
+    weights: Float[Tensor, "b h t s"], mask: Bool[Tensor, "*#b #h #t s"], changes: Sequence[Intervention]
+) -> Float[Tensor, "b h t s"]:
+    """Replace the weights of the chosen heads; `mask` is True where a key may be attended to."""
+    for change in changes:
+        if change.weights != "own":
+            allowed = mask.expand(weights.shape).to(weights.dtype)
+            equal = allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1)
+            new = equal if change.weights == "uniform" else torch.zeros_like(weights)
+            weights = torch.where(change.chosen(weights), new, weights)
+    return weights
+
+
+@contextmanager
+def changing(model: nn.Module, changes: Sequence[Intervention]) -> Iterator[None]:
+    """Apply interventions in some Attends of `model` inside the block."""
+    modules = dict(model.named_modules())
+    found: dict[nn.Module, list[Intervention]] = {}
+    for change in changes:
+        if change.name not in modules or not hasattr(modules[change.name], "normalise"):
+            known = ", ".join(name for name, module in modules.items() if hasattr(module, "normalise"))
+            raise AttentionError(f"there is no attention named {change.name!r} (known: {known or 'none'}).")
+        if not change.temperature >= COLDEST:
+            raise AttentionError(f"a temperature must be at least {COLDEST}; got {change.temperature}.")
+        found.setdefault(modules[change.name], []).append(change)
+    token = _active.set(found or None)
+    try:
+        yield
+    finally:
+        _active.reset(token)

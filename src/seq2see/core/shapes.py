@@ -1,8 +1,0 @@
-"""Numbers that options take, with their bounds."""
-
-from typing import Annotated
-
-from annotated_types import Ge, Lt
-
-Count = Annotated[int, Ge(1)]  # of units, layers, positions
-Rate = Annotated[float, Ge(0), Lt(1)]  # of dropout

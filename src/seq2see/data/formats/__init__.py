@@ -1,0 +1,19 @@
+"""File formats of training data: lines, tables, JSON lines, COCO captions, idx files, folders and images.
+
+`read` is public and chooses the format of a file; each other module reads one format.
+"""
+
+__all__ = [
+    "coco",
+    "dictionary",
+    "folders",
+    "headers",
+    "idx",
+    "image_file",
+    "image_paths",
+    "in_memory",
+    "jsonl",
+    "lines",
+    "read",
+    "tables",
+]

@@ -1,0 +1,156 @@
+"""JSON lines: one object a line, with a source and one or several targets."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from seq2see.core.errors import DataError
+from seq2see.data.formats.headers import (
+    IMAGE_NAMES,
+    find_image_fields,
+    find_text_columns,
+    list_names,
+    note_fields,
+    tell_labels,
+)
+from seq2see.data.formats.lines import ReadReport, read_lines
+from seq2see.data.pairs import Origin, Row
+from seq2see.data.sentence_splitter import join_sentences
+
+LABEL_SEPARATOR = "|"  # between the labels of one source
+
+Record = dict[str, JsonValue]
+
+
+def read_records(origin: Origin, reading: ReadReport) -> Iterator[Row]:
+    """Read source and target of every line; a list of captions gives a row for each."""
+    fields, torn = origin.fields, []
+    for number, line in enumerate(read_lines(origin.file, reading), 1):
+        if not line.strip():
+            continue
+        record = _parse_record(line, origin.file, number)
+        fields = fields or _find_fields(record, origin.file, number, reading)
+        reading.images |= fields[0].lower() in IMAGE_NAMES
+        reading.labels = tell_labels(fields[1], reading)
+        record = _write_texts(record, fields)
+        source = _find_text(fields[0], record, origin.file, number)
+        for target in _find_texts(fields[1], record, origin.file, number, reading):
+            whole = [re.sub("[\ud800-\udfff\0]", "\ufffd", text) for text in (source, target)]
+            torn += [number] if whole != [source, target] else []
+            yield number, whole[0], whole[1]
+    reading.note(
+        "half a character (a lone surrogate) or NUL", "it is read as U+FFFD; clean the file", origin.file, torn
+    )
+
+
+def _parse_record(line: str, file: Path, number: int) -> Record:
+    """Return the fields of a line; those of an object inside are named outer.inner."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        message = getattr(error, "msg", error)
+        raise DataError(f"each line must be a JSON object; {message}; fix the line.", file=file, line=number) from None
+    if not isinstance(record, dict):
+        raise DataError(f"each line must be a JSON object; got {_show(record)}.", file=file, line=number)
+    return dict(_flatten(record, ""))
+
+
+def _flatten(record: Record, prefix: str) -> Iterator[tuple[str, JsonValue]]:
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from _flatten(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _find_fields(record: Record, file: Path, number: int, reading: ReadReport) -> tuple[str, str]:
+    """Find the two fields by their usual names, or because there are only two texts."""
+    images = find_image_fields(record, reading)
+    if images is not None:
+        return images
+    names = list(record)
+    found = find_text_columns(names, [])
+    if found is not None:
+        return names[found[0]], names[found[1]]
+    texts = [name for name, value in record.items() if isinstance(value, str)]
+    if len(texts) == 2:
+        note_fields((texts[0], texts[1]), file, number, reading)
+        return texts[0], texts[1]
+    raise DataError(
+        f"it must be clear which fields hold source and target; got {list_names(list(record))}; "
+        "name them with --fields SOURCE,TARGET.",
+        file=file,
+        line=number,
+    )
+
+
+def _write_texts(record: Record, fields: tuple[str, str]) -> Record:
+    """Write numbers, null, and a source that is a list of sentences as texts."""
+    texts = {name: _write(record[name]) for name in fields if name in record}
+    source = record.get(fields[0])
+    sentences = _take_texts(source)
+    if sentences is not None:
+        texts[fields[0]] = join_sentences(sentences)
+    return {**record, **texts}
+
+
+def _take_texts(value: JsonValue) -> list[str] | None:
+    """Return a list of texts, or None if the value is something else."""
+    texts = [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+    return texts if isinstance(value, list) and len(texts) == len(value) else None
+
+
+def _write(value: JsonValue) -> JsonValue:
+    """Write a number as text, and null as an empty text, which is reported and skipped."""
+    number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return "" if value is None else json.dumps(value) if number else value
+
+
+def _find_text(name: str, record: Record, file: Path, number: int) -> str:
+    if name not in record:
+        raise DataError(
+            f"there must be a field {name!r}; got {list_names(list(record))}; fix it.", file=file, line=number
+        )
+    if not isinstance(record[name], str):
+        raise DataError(
+            f"the field {name!r} must be a text; got {_show(record[name])}; put it in quotes or remove the line.",
+            file=file,
+            line=number,
+        )
+    return str(record[name])
+
+
+def _find_texts(name: str, record: Record, file: Path, number: int, reading: ReadReport) -> list[str]:
+    """Return the text of a field, or all texts of its list: an image has several captions; labels are one target."""
+    labels = reading.labels is True
+    several = record.get(name)
+    if several == []:
+        return [""]  # which is reported and skipped
+    if isinstance(several, list) and labels:
+        several = [_write(label) for label in several]  # labels may be numbers
+    texts = _take_texts(several)
+    if not texts:
+        return [_find_text(name, record, file, number)]
+    return [_join_labels(texts, file, number, reading)] if labels else texts
+
+
+def _join_labels(labels: list[str], file: Path, number: int, reading: ReadReport) -> str:
+    """Join the labels of one source into one target; the first source with several sets the separator."""
+    torn = next((label for label in labels if LABEL_SEPARATOR in label), None)
+    if torn is not None:
+        raise DataError(
+            f"a label in a list cannot have {LABEL_SEPARATOR}, which separates labels; got {torn!r}; replace it.",
+            file=file,
+            line=number,
+        )
+    reading.separator = LABEL_SEPARATOR if len(labels) > 1 else reading.separator
+    return LABEL_SEPARATOR.join(labels)
+
+
+def _show(value: JsonValue) -> str:
+    shown = json.dumps(value)
+    return shown if len(shown) <= 40 else shown[:37] + "..."

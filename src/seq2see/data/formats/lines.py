@@ -1,0 +1,143 @@
+"""Lines of UTF-8 text files, compressed or not, with byte order marks, carriage returns and other oddities."""
+
+import codecs
+import gzip
+import re
+import zlib
+from pathlib import Path
+from typing import Literal
+
+from seq2see.core.errors import DataError
+from seq2see.data.pairs import Finding
+
+IGNORED = "it is ignored"  # the remedy of what does no harm
+ODDITIES = [
+    (r"^\ufeff", "a byte order mark (BOM) before the first character", IGNORED),
+    (r"\r$", "Windows line ends (CRLF)", IGNORED),
+    (r"\r(?!\r*$)", "a carriage return inside the line", "it is read as a space; clean the file"),
+    ("\0", "a NUL character", "it is read as a space; clean the file"),
+    (
+        "[\v\f\x1c-\x1e\x85\u2028\u2029]",
+        "a separator such as U+2028 or a form feed inside the line",
+        "it is kept, but other programs may break the line there; clean the file",
+    ),
+]
+
+# the first bytes of image files
+IMAGE_SIGNATURES = {
+    "JPEG": rb"\xff\xd8\xff",
+    "PNG": rb"\x89PNG\r\n",
+    "GIF": rb"GIF8[79]a",
+    "WebP": rb"RIFF....WEBP",
+    "TIFF": rb"II\*\0|MM\0\*",
+    "BMP": rb"BM....\0\0\0\0",
+}
+
+
+class ReadReport:
+    """Collects what was odd while files were read."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.images = False  # whether the file says that its sources are images
+        self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
+        self.separator: str | None = None  # what was put between the labels of one source, if it lists several
+
+    def note(
+        self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"
+    ) -> None:
+        """Report one finding for all lines that share a fault."""
+        if lines:
+            self.findings.append(Finding(level, message, remedy, file, lines[0], len(lines)))
+
+
+def read_lines(file: Path, reading: ReadReport) -> list[str]:
+    """Read the lines of a UTF-8 text file; only a line feed ends a line, so that U+2028 cannot shift pairs.
+
+    Args:
+        file: the file, which may be compressed with gzip.
+        reading: collects what is odd.
+    """
+    text = decode(read_bytes(file), file)
+    if not text.replace("\ufeff", "").strip():
+        raise DataError("the file is empty; give at least a few pairs.", file=file)
+    if _ends_lines_with_cr(text):
+        reading.note("old Macintosh line ends (CR)", "they are read as line ends", file, [1])
+    lines = _split(text)
+    for pattern, message, remedy in ODDITIES:
+        odd = re.compile(pattern, re.MULTILINE)
+        places = [number for number, line in enumerate(lines, 1) if odd.search(line)] if odd.search(text) else []
+        reading.note(message, remedy, file, places, level="note" if remedy is IGNORED else "warning")
+    return [_clean(line) for line in lines]
+
+
+def split_lines(text: str) -> list[str]:
+    """Split a text into lines, without byte order mark, carriage returns and NUL."""
+    return [_clean(line) for line in _split(text)]
+
+
+def read_bytes(file: Path) -> bytes:
+    """Read the bytes of a file, decompressed if it is a gzip file."""
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        raise DataError("there is no such file; check the path.", file=file) from None
+    except IsADirectoryError:
+        raise DataError("this is a folder; give a file.", file=file) from None
+    except (OSError, ValueError) as error:  # a ValueError is a path that no system permits
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"the file cannot be read: {reason}; check the path and the permissions.", file=file) from error
+    try:
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"the file is damaged: {error}; compress or copy it again.", file=file) from error
+
+
+def decode(data: bytes, file: Path | str) -> str:
+    """Decode UTF-8 text; other bytes are an error that names the line."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 3 * data.count(0) > len(data):
+        _refuse_binary(data, file)
+        raise DataError(
+            "text must be UTF-8; got what looks like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8 may help).",
+            file=file,
+        )
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        _refuse_binary(data, file)
+        line = data.count(b"\n", 0, error.start) + 1
+        bad = " ".join(f"{byte:02x}" for byte in data[error.start : error.end])
+        raise DataError(
+            f"text must be UTF-8; got the bytes {bad}; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 may help).",
+            file=file,
+            line=line,
+        ) from None
+
+
+def _refuse_binary(data: bytes, file: Path | str) -> None:
+    """Raise an error that names the format of an image or archive, by its first bytes."""
+    kind = next((kind for kind, first in IMAGE_SIGNATURES.items() if re.match(first, data, re.DOTALL)), None)
+    if kind is not None:
+        raise DataError(
+            f"text must be UTF-8; got an image ({kind}); where images are read, give its path, without @ or <.",
+            file=file,
+        )
+    if data.startswith(b"PK\x03\x04"):
+        raise DataError(
+            "text must be UTF-8; got a zip archive, as .xlsx and .docx are; unpack it, or save the table as CSV.",
+            file=file,
+        )
+
+
+def _ends_lines_with_cr(text: str) -> bool:
+    """Tell whether a carriage return alone ends the lines, as on Macintosh until 2001 and in some spreadsheets."""
+    return "\r" in text and "\n" not in text
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\r" if _ends_lines_with_cr(text) else "\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _clean(line: str) -> str:
+    return line.removeprefix("\ufeff").rstrip("\r").replace("\r", " ").replace("\0", " ")

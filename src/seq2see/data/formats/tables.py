@@ -1,0 +1,179 @@
+"""Tables: columns between tabs (TSV) or commas, semicolons and bars (CSV), with or without a header."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+
+from seq2see.core.errors import DataError
+from seq2see.data.formats.headers import (
+    IMAGE_NAMES,
+    find_image_fields,
+    find_text_columns,
+    list_names,
+    names_images,
+    note_fields,
+    resembles_header,
+    tell_labels,
+)
+from seq2see.data.formats.lines import ReadReport, read_lines
+from seq2see.data.pairs import Origin, Row
+
+MAX_DELIMITER_ROWS = 100  # by which the delimiter is found
+QUOTED = re.compile(r'"(?:[^"]|"")*"')
+DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
+
+Table = list[tuple[int, list[str]]]  # line and cells of each row
+
+
+def read_txt(origin: Origin, reading: ReadReport) -> Iterator[Row]:
+    """Read columns between tabs, or between commas below a header of images and captions, as in Kaggle's files."""
+    first = next((line for line in read_lines(origin.file, ReadReport()) if line.strip()), "")
+    return (read_csv if names_images(first.split(",")) else read_tsv)(origin, reading)
+
+
+def read_tsv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
+    """Read columns between tabs."""
+    table = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
+    return _read_columns(_unquote(table, origin, reading), origin, reading, "\t")
+
+
+def _unquote(table: Table, origin: Origin, reading: ReadReport) -> Table:
+    """Remove the quotes of a spreadsheet, which doubles those inside; other quotes are part of a text."""
+    quoted = [(number, cell) for number, row in table for cell in row if cell.startswith('"')]
+    if not all(QUOTED.fullmatch(cell) for _, cell in quoted) or not any('""' in cell[1:-1] for _, cell in quoted):
+        return table
+    lines = list(dict.fromkeys(number for number, _ in quoted))
+    reading.note("cells in quotes, as spreadsheets write them", "the quotes are taken off", origin.file, lines)
+    return [
+        (number, [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row])
+        for number, row in table
+    ]
+
+
+def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
+    """Read columns between the delimiter that fits the file, or that its first line names as Excel does."""
+    lines = read_lines(origin.file, reading)
+    told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
+    delimiter = told[1] if told else _find_delimiter(lines, origin, reading)
+    csv.field_size_limit(2**31 - 1)  # a long text is no mistake
+    skipped = 1 if told else 0
+    reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
+    table, start = [], 1 + skipped  # quotes may hold line ends: a row is named by its first line
+    try:
+        for row in reader:
+            table.append((start, row))
+            start = reader.line_num + 1 + skipped
+    except csv.Error as error:
+        raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=start) from None
+    return _read_columns(table, origin, reading, delimiter)
+
+
+def _find_delimiter(lines: Sequence[str], origin: Origin, reading: ReadReport) -> str:
+    """Find what is between the columns; spreadsheets write semicolons in half of the world.
+
+    It is what gives all of the first rows as many columns; if nothing does, what gives the first row several.
+    """
+    counts = {delimiter: _count_columns(lines, delimiter) for delimiter in DELIMITERS}
+    several = [delimiter for delimiter, found in counts.items() if found and found[0] > 1]
+    even = [delimiter for delimiter in several if len(set(counts[delimiter])) == 1]
+    if len(even) > 1:
+        message = f"columns are split at {DELIMITERS[even[0]]}, and {DELIMITERS[even[1]]} would fit as well"
+        reading.note(message, f"if it is the latter, put sep={even[1]} into a line of its own above", origin.file, [1])
+    return (*even, *several, ",")[0]
+
+
+def _count_columns(lines: Sequence[str], delimiter: str) -> list[int]:
+    """Count the columns of the first rows, as far as they can be read with this delimiter."""
+    counts: list[int] = []
+    with suppress(csv.Error):  # a quote that ends elsewhere, with another delimiter
+        for row in islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_DELIMITER_ROWS):
+            counts += [len(row)] if any(cell.strip() for cell in row) else []
+    return counts
+
+
+def _read_columns(table: Table, origin: Origin, reading: ReadReport, delimiter: str) -> Iterator[Row]:
+    """Take source and target of each row, by given columns, by a header, or the only two."""
+    blank = [number for number, row in table if not any(cell.strip() for cell in row)]
+    reading.note("a blank line", "it is skipped", origin.file, blank)
+    table = [(number, row) for number, row in table if any(cell.strip() for cell in row)]
+    numbered = _find_numbered(table, origin) if table else None
+    named = _find_columns(table, origin, reading) if table and numbered is None else None
+    left, right = numbered or named or (0, 1)
+    header = table[0][1] if numbered or named else ["", ""]
+    for number, row in table[1:] if named else table:
+        while len(row) > len(header) and not row[-1].strip():
+            row = row[:-1]  # spreadsheets leave empty cells behind
+        if not max(left, right) < len(row) <= len(header):
+            raise DataError(_complain(len(header), row, delimiter), file=origin.file, line=number)
+        yield number, row[left], row[right]
+
+
+def _find_numbered(table: Table, origin: Origin) -> tuple[int, int] | None:
+    """Return the two columns if the user gives them as numbers, counted from 1, for a table without a header."""
+    number, row = table[0]
+    if origin.fields is None or not all(name.isdecimal() for name in origin.fields) or set(origin.fields) <= set(row):
+        return None
+    left, right = (int(name) for name in origin.fields)
+    if not (1 <= left <= len(row) and 1 <= right <= len(row)):
+        raise DataError(
+            f"columns are counted from 1, and here are {len(row)}; got {left} and {right}; fix --fields.",
+            file=origin.file,
+            line=number,
+        )
+    return left - 1, right - 1
+
+
+def _find_columns(table: Table, origin: Origin, reading: ReadReport) -> tuple[int, int] | None:
+    """Return the two columns if the first row is a header that names them."""
+    number, row = table[0]
+    header = [cell.strip() for cell in row]
+    while header and not header[-1]:
+        header = header[:-1]
+    if origin.fields is not None:
+        left, right = (_find_column(name, header, origin.file, number) for name in origin.fields)
+        reading.images = origin.fields[0].lower() in IMAGE_NAMES
+        reading.labels = tell_labels(origin.fields[1], reading)
+        return left, right
+    below = dict(zip(header, table[1][1], strict=False)) if len(table) > 1 else {}
+    fields = find_image_fields(below, reading)
+    found = (
+        find_text_columns(header, [row for _, row in table[1:]])
+        if fields is None
+        else (header.index(fields[0]), header.index(fields[1]))
+    )
+    if found is not None:
+        note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
+        reading.labels = tell_labels(header[found[1]], reading)
+    elif resembles_header(header, [row for _, row in table[1:]]):
+        message = f"this looks like a header ({', '.join(header)}), and is read as a pair"
+        remedy = f"if it is one, leave it out with --fields {','.join(header)}"
+        reading.note(message, remedy, origin.file, [number], level="note")
+    return found
+
+
+def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
+    if header.count(name) != 1:
+        raise DataError(
+            f"the header must name one column {name!r}; got {list_names(header)}; fix --fields.",
+            file=file,
+            line=number,
+        )
+    return header.index(name)
+
+
+def _complain(width: int, row: list[str], delimiter: str) -> str:
+    between, got = DELIMITERS[delimiter], len(row)
+    remedy = f"write {between} between source and target" if got < width == 2 else "fix the line"
+    if got > width and delimiter != "\t":
+        remedy = f"put a text that holds {between} in quotes"
+    if got > width == 2:
+        remedy += (
+            f", or choose two of the columns ({list_names(row)}) with --fields SOURCE,TARGET: the names that a "
+            "header gives them, or without one their numbers"
+        )
+    count = "two" if width == 2 else width
+    return f"every line needs {count} columns with {between} between them; got {got}; {remedy}."

@@ -1,0 +1,42 @@
+"""An image with its regions occluded, one at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Int64
+from torch import Tensor
+
+from seq2see.core.box import Box
+from seq2see.data.modalities.modality import Sources
+
+
+@dataclass(frozen=True)
+class OccludedImage(Sources):
+    """An image, and then once with each region in the mean colour of the image, so that no new edge is glaring."""
+
+    pixels: Tensor
+    mask: Bool[Tensor, "..."]
+    boxes: Sequence[Box]
+
+    def __len__(self) -> int:
+        return 1 + len(self.boxes)
+
+    @property
+    def lengths(self) -> Int64[np.ndarray, " n"]:
+        """Each counts as one position."""
+        return np.ones(len(self), dtype=np.int64)
+
+    def gather(self, rows: Sequence[int]) -> tuple[Tensor, Bool[Tensor, "..."]]:
+        """Some of them as one batch."""
+        images = [self._occlude(self.boxes[row - 1]) if row else self.pixels for row in rows]
+        return torch.cat(images), self.mask.expand(len(rows), *self.mask.shape[1:])
+
+    def _occlude(self, box: Box) -> Tensor:
+        height, width = self.pixels.shape[-2:]
+        rows = slice(int(box.top * height + 0.5), int(box.bottom * height + 0.5))
+        columns = slice(int(box.left * width + 0.5), int(box.right * width + 0.5))
+        occluded = self.pixels.clone()
+        occluded[..., rows, columns] = self.pixels.float().mean(dim=(-2, -1), keepdim=True).to(occluded.dtype)
+        return occluded

@@ -1,0 +1,223 @@
+"""Estimators in the manner of scikit-learn: `fit(X, y)`, `predict(X)`, `score(X, y)`.
+
+They follow scikit-learn's conventions by themselves. Where it is installed, they are `BaseEstimator`s and work with its
+tools (`clone`, `cross_val_score`, `GridSearchCV`, pipelines).
+"""
+
+import inspect
+import os
+import shutil
+import sys
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from seq2see.runs.run import Run
+from seq2see.training.api import make_request, train_to_end
+from seq2see.training.training_data import StrPath
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    class BaseEstimator:
+        """The base of scikit-learn's estimators."""
+
+else:
+    try:
+        from sklearn.base import BaseEstimator
+    except ImportError:
+        BaseEstimator = object
+
+Own = TypeVar("Own", bound="TextEstimator")
+
+
+class TextEstimator(BaseEstimator):
+    """What the estimators share: parameters, training, and what scikit-learn asks of them.
+
+    Args:
+        preset: the paper to start from; if none is given, the data decides.
+        updates: how many updates to make; if none is given, the data decides.
+        settings: further keys of the configuration, such as {"train.learning_rate": 0.002}.
+        random_state: the seed of everything random.
+        out: the run folder; if none is given, a temporary one that lasts as long as the estimator.
+        progress: whether to show the training.
+    """
+
+    task: str
+
+    def __init__(
+        self,
+        *,
+        preset: str | None = None,
+        updates: int | None = None,
+        settings: Mapping[str, object] | None = None,
+        random_state: int | None = None,
+        out: StrPath | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.preset = preset
+        self.updates = updates
+        self.settings = settings
+        self.random_state = random_state
+        self.out = out
+        self.progress = progress
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        """The arguments of the constructor, by name."""
+        return {name: getattr(self, name) for name in self._list_parameters()}
+
+    def set_params(self: Own, **params: object) -> Own:
+        """Set arguments of the constructor."""
+        known = self._list_parameters()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r} (known: {', '.join(known)}).")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value != defaults[name].default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> "Tags":
+        """What scikit-learn may expect: texts in one dimension."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        inputs = InputTags(one_d_array=True, two_d_array=False, string=True)
+        return Tags(
+            estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs, non_deterministic=False
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether `fit` was called."""
+        return hasattr(self, "run_")
+
+    @classmethod
+    def _list_parameters(cls) -> list[str]:
+        return list(inspect.signature(cls).parameters)
+
+    def _train(self, sources: Sequence[object], targets: Sequence[str]) -> None:
+        """Train a run, which is `run_` afterwards."""
+        settings: dict[str, object] = {"task": self.task, **(self.settings or {})}
+        settings |= {} if self.updates is None else {"train.updates": self.updates}
+        settings |= {} if self.random_state is None else {"seed": int(self.random_state)}
+        out = self.out if self.out is not None else self._make_folder()
+        pairs = list(zip(sources, targets, strict=True))
+        request = make_request(pairs, preset=self.preset, out=out, settings=settings)
+        self.run_ = train_to_end(request, progress=self.progress)
+
+    def _make_folder(self) -> Path:
+        """A temporary run folder, which goes with the estimator."""
+        folder = mkdtemp(prefix="seq2see-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder) / "run"
+
+    @property
+    def _run(self) -> Run:
+        if not self.__sklearn_is_fitted__():
+            error = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", AttributeError)
+            raise error(f"this {type(self).__name__} must be fitted before it predicts; call fit first.")
+        return self.run_
+
+
+class Seq2SeqEstimator(TextEstimator):
+    """Texts (or images) to texts: translation, transcription, captions, normal forms.
+
+    `score` is chrF, from 0 to 1 (Popović 2015, https://aclanthology.org/W15-3049). The arguments are those of
+    `TextEstimator`.
+    """
+
+    task = "transduction"
+
+    def fit(self, X: object, y: object) -> "Seq2SeqEstimator":  # noqa: N803 (as scikit-learn names it)
+        """Train on sources X and their target texts y."""
+        sources = _list_inputs(X)
+        self._train(sources, [str(target) for target in _list_targets(y, len(sources))])
+        return self
+
+    def predict(self, X: object) -> np.ndarray:  # noqa: N803
+        """The predicted text of each source."""
+        return np.array([each.text for each in self._run.predict(_list_inputs(X))], dtype=object)
+
+    def score(self, X: object, y: object) -> float:  # noqa: N803
+        """The chrF of the predictions, from 0 to 1."""
+        sources = _list_inputs(X)
+        targets = [str(target) for target in _list_targets(y, len(sources))]
+        result = self._run.evaluate(list(zip(sources, targets, strict=True)))
+        return next(metric.value for metric in result.metrics if metric.name == "chrf") / 100
+
+
+class SequenceClassifier(TextEstimator):
+    """Texts (or images) to labels.
+
+    `predict_proba` gives calibrated probabilities, `score` the accuracy. The arguments are those of `TextEstimator`.
+    """
+
+    task = "classification"
+
+    def fit(self, X: object, y: object) -> "SequenceClassifier":  # noqa: N803
+        """Train on sources X and their labels y."""
+        sources = _list_inputs(X)
+        labels = _list_targets(y, len(sources))
+        self.classes_ = np.unique(np.asarray(labels))
+        self._train(sources, [_write_label(label) for label in labels])
+        return self
+
+    def predict(self, X: object) -> np.ndarray:  # noqa: N803
+        """The most probable label of each source."""
+        chosen: np.ndarray = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[chosen])
+
+    def predict_proba(self, X: object) -> np.ndarray:  # noqa: N803
+        """The probability of each label of `classes_`, a row a source."""
+        rows = [each.probabilities or {} for each in self._run.predict(_list_inputs(X))]
+        names = [_write_label(label) for label in self.classes_]
+        return np.array([[row.get(name, 0.0) for name in names] for row in rows])
+
+    def score(self, X: object, y: object, sample_weight: Sequence[int | float] | np.ndarray | None = None) -> float:  # noqa: N803
+        """The share of sources with the right label; `sample_weight` says how much each counts."""
+        sources = _list_inputs(X)
+        right = self.predict(sources) == np.asarray(_list_targets(y, len(sources)))
+        return float(np.average(right, weights=sample_weight))
+
+    def __sklearn_tags__(self) -> "Tags":
+        """What scikit-learn may expect of a classifier."""
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        return tags
+
+
+def _list_inputs(given: object) -> list[str | os.PathLike[str]]:
+    """The sources of X: texts, or paths of images."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"X must be a list of texts; got {type(given).__name__}.")
+    sources: list[str | os.PathLike[str]] = []
+    for source in given:
+        if not isinstance(source, str | os.PathLike):
+            raise ValueError(f"X must be a list of texts, or of paths of images; got one of {type(source).__name__}.")
+        sources.append(source)
+    if not sources:
+        raise ValueError("X must have at least one source; got none.")
+    return sources
+
+
+def _list_targets(given: object, count: int) -> list[object]:
+    """The targets of y, as many as there are sources."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"y must be a list with a target for each source; got {type(given).__name__}.")
+    targets = list(given)
+    if len(targets) != count:
+        raise ValueError(f"X and y must have as many entries each; got {count} and {len(targets)}.")
+    return targets
+
+
+def _write_label(label: object) -> str:
+    """A label as data files have it."""
+    return str(label).strip()

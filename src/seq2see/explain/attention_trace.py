@@ -1,0 +1,170 @@
+"""The attention maps of one output, as a value that can be drawn, saved and compared."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from jaxtyping import Float, Float32
+
+from seq2see.core.errors import AttentionError
+from seq2see.core.special_tokens import SPECIAL_TOKENS, START
+from seq2see.core.token import Token
+from seq2see.core.words import Span
+from seq2see.data.modalities.modality import Grid, Modality
+from seq2see.explain.image_grid import ImageArray, choose_regions, encode_image, split_grid
+from seq2see.explain.output_trace import Drops, OutputTrace, Parts
+from seq2see.metrics.rank import RankAgreement, compare_ranks
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+
+# "inputs" is what a decoder reads while it writes the target: the start mark and all tokens but the last;
+# "memory_rows" are those of a memory matrix (Graves et al. 2014, arXiv:1410.5401), which belong to no token
+Side = Literal["source", "target", "inputs", "memory_rows"]
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """The weights that one `Attend` of the model used, for each head, query and key.
+
+    Args:
+        name: the path of the Attend inside the model, such as decoder.reader.attend.
+        weights: [h t s], each row sums to 1 over the keys.
+        queries: which side the t queries are.
+        keys: which side the s keys are.
+    """
+
+    name: str
+    weights: Float32[np.ndarray, "h t s"]
+    queries: Side = "target"
+    keys: Side = "source"
+
+    @property
+    def is_cross_attention(self) -> bool:
+        """Whether the target attends to the source."""
+        return (self.queries, self.keys) == ("target", "source")
+
+
+@dataclass(frozen=True)
+class ProbabilityDrop:
+    """How much less probable the output is without one part of the source.
+
+    Args:
+        start, end: the span of the part in the source; of an image, the number of the region and the next number.
+        drop: of the log-probability of a text, or of the probability of a label.
+        weight: the share of the attention of the whole output that the part got; None without cross-attention.
+    """
+
+    start: int
+    end: int
+    drop: float
+    weight: float | None
+
+
+@dataclass(frozen=True)
+class AttentionTrace(OutputTrace):
+    """Every attention map behind one output.
+
+    Args:
+        source, target: the texts; of an image, its path or name.
+        source_tokens, target_tokens: the tokens of both, with offsets into them.
+        maps: the maps, in the order in which the model used them.
+        grid: rows and columns of the cells of an image; its tokens are its cells, row by row.
+        image: the pixels as the model was given them; without a grid if the model has no cells to attend to.
+        memory_rows: the rows of a memory matrix that maps show.
+        drops: the probability drop of each part of the source, if occlusion was measured.
+        regions: rows and columns of the regions of an image that were occluded.
+        agreement: of the attention to the parts with their drops.
+    """
+
+    kind: ClassVar[str] = "attention"
+    has_heads: ClassVar[bool] = True
+
+    source: str
+    target: str
+    source_tokens: tuple[Token, ...]
+    target_tokens: tuple[Token, ...]
+    maps: tuple[AttentionMap, ...]
+    grid: Grid | None = None
+    image: ImageArray | None = None
+    memory_rows: tuple[Token, ...] = ()
+    drops: tuple[ProbabilityDrop, ...] = ()
+    regions: Grid | None = None
+    agreement: RankAgreement | None = None
+
+    @property
+    def weights(self) -> Float32[np.ndarray, "t s"]:
+        """The weights of the last cross-attention map, averaged over its heads."""
+        crossing = [each for each in self.maps if each.is_cross_attention]
+        if not crossing:
+            raise AttentionError("this model has no attention from target to source; see its other maps.")
+        return np.asarray(crossing[-1].weights.mean(axis=0), dtype=np.float32)
+
+    @property
+    def has_image(self) -> bool:
+        """Whether the pixels of an image source are known."""
+        return self.image is not None
+
+    def tokens(self, side: Side) -> tuple[Token, ...]:
+        """Return the tokens of one side of a map."""
+        if side == "inputs":
+            return (Token(SPECIAL_TOKENS[START], 0, 0), *self.target_tokens[:-1])
+        sides = {"source": self.source_tokens, "target": self.target_tokens, "memory_rows": self.memory_rows}
+        return sides[side]
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return the payload of every view and of the JSON file; weights keep full float32 precision."""
+        payload: dict[str, JsonValue] = {
+            "source": self.source,
+            "target": self.target,
+            "source_tokens": [asdict(token) for token in self.source_tokens],
+            "target_tokens": [asdict(token) for token in self.target_tokens],
+            "maps": [{**vars(each), "weights": each.weights.tolist()} for each in self.maps],
+            "memory_rows": [asdict(token) for token in self.memory_rows],
+        }
+        if self.image is not None:
+            payload |= {"grid": self.grid and list(self.grid), "image": encode_image(self.image)}
+        if self.drops:
+            payload["drops"] = [asdict(each) for each in self.drops]
+            payload["regions"] = self.regions and list(self.regions)
+            payload["agreement"] = None if self.agreement is None else asdict(self.agreement)
+        return payload
+
+    def list_parts(self, modality: Modality, source: str) -> list[Parts]:
+        """Return one group: the words of a text, the sentences of a document, or the regions of an image."""
+        return [modality.occlusion_units(source, choose_regions(self.grid))]
+
+    def with_drops(self, groups: Sequence[Parts], drops: Sequence[Drops]) -> "AttentionTrace":
+        """Return the trace with the drop of each part beside its share of the last cross-attention, if there is any."""
+        ((parts,), (found,)) = groups, drops
+        crosses = any(each.is_cross_attention for each in self.maps)
+        mean = self.weights.mean(axis=0) if crosses else None
+        if self.image is None and self.grid is None:
+            spans = [(part[0], part[1]) for part in parts if isinstance(part, tuple)]
+            return self._compare(spans, found, None if mean is None else self._sum_spans(spans, mean), None)
+        regions = choose_regions(self.grid)
+        numbers = [(number, number + 1) for number in range(len(parts))]
+        cells = None if mean is None or self.grid is None else mean.reshape(split_grid(self.grid, regions))
+        return self._compare(
+            numbers, found, None if cells is None else cells.sum(axis=(1, 3)).ravel().tolist(), regions
+        )
+
+    def _sum_spans(self, spans: Sequence[Span], weights: Float[np.ndarray, " s"]) -> list[float]:
+        """Sum the weights of the tokens of each span; marks such as the end of text belong to none."""
+        tokens = [
+            (token, weight)
+            for token, weight in zip(self.source_tokens, weights.tolist(), strict=True)
+            if token.start < token.end
+        ]
+        return [sum(weight for token, weight in tokens if start <= token.start < end) for start, end in spans]
+
+    def _compare(
+        self, spans: Sequence[Span], drops: Drops, weights: Sequence[float] | None, regions: Grid | None
+    ) -> "AttentionTrace":
+        shares: Sequence[float | None] = [None] * len(spans) if weights is None else weights
+        agreement = None if weights is None or len(spans) < 2 else compare_ranks(weights, drops.tolist())
+        parts = zip(spans, drops.tolist(), shares, strict=True)
+        found = tuple(ProbabilityDrop(*span, drop, share) for span, drop, share in parts)
+        return replace(self, drops=found, regions=regions, agreement=agreement)

@@ -1,0 +1,34 @@
+"""Forced decoding: outputs that the model is made to write, found by itself or given by somebody else."""
+
+from dataclasses import dataclass
+
+from seq2see.core.token import Token
+from seq2see.tasks.task import Output
+from seq2see.tasks.transduction import Transduction
+
+
+@dataclass(frozen=True)
+class ForcedOutput:
+    """A source with the target that the model is made to write for it.
+
+    Args:
+        source, target: the texts.
+        ids: the target as the decoder writes it, the end mark last.
+        tokens: the tokens of the target, with offsets into it.
+    """
+
+    source: str
+    target: str
+    ids: tuple[int, ...]
+    tokens: tuple[Token, ...]
+
+    @classmethod
+    def from_output(cls, output: Output) -> "ForcedOutput":
+        """Return what the model itself wrote."""
+        return cls(output.source, output.text, output.ids, output.tokens)
+
+    @classmethod
+    def from_target(cls, task: Transduction, source: str, target: str) -> "ForcedOutput":
+        """Return a target that somebody else wrote, with offsets into it also where its words are unknown."""
+        encoding = task.target.encode(target)
+        return cls(source, target, encoding.ids, encoding.tokens)

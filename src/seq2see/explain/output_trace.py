@@ -1,0 +1,108 @@
+"""The base of all traces: what an explanation of one output offers, whatever the model read and wrote."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+from jaxtyping import Float
+
+from seq2see.core.box import Box
+from seq2see.core.json_text import write_payload
+from seq2see.core.registry import find
+from seq2see.core.words import Span
+from seq2see.data.modalities.modality import Modality
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pydantic import JsonValue
+    from rich.table import Table
+    from rich.text import Text
+
+Parts = Sequence[Span] | Sequence[Box]  # spans of a text, or regions of an image
+Drops = Float[np.ndarray, " _"]  # how much less probable the output is without each of n parts
+
+TraceT_contra = TypeVar("TraceT_contra", contravariant=True)
+
+
+@runtime_checkable
+class Renderer(Protocol[TraceT_contra]):
+    """What draws one kind of trace; the registry knows it by the trace's `kind`.
+
+    Args of all methods:
+        name: draw the maps whose name contains it; `all` draws every map.
+        heads: draw head by head instead of the mean over heads.
+        cells: over an image, draw the cells as they are instead of smoothed.
+    """
+
+    def draw(
+        self, trace: TraceT_contra, *, name: str | None = None, heads: bool = False, cells: bool = False
+    ) -> "Figure": ...
+    def save(
+        self, trace: TraceT_contra, path: Path, *, name: str | None = None, heads: bool = False, cells: bool = False
+    ) -> Path: ...
+    def embed(self, trace: TraceT_contra) -> str: ...
+    def to_terminal(
+        self, trace: TraceT_contra, *, width: int | None = None, name: str | None = None, heads: bool = False
+    ) -> "Text | Table": ...
+    def pack(self, trace: TraceT_contra, *, max_weights: int) -> "dict[str, JsonValue]": ...
+    def summarise_drops(self, trace: TraceT_contra) -> list[str]: ...
+
+
+class OutputTrace(ABC):
+    """An explanation of one output: attention weights, and the probability drops of occlusion where they were measured.
+
+    A trace holds numbers and draws nothing: `plot`, `save` and the view in a notebook ask the renderer of its kind.
+    """
+
+    kind: ClassVar[str]  # the name of its renderer in the registry
+    has_heads: ClassVar[bool]  # whether it shows maps head by head
+
+    @property
+    def renderer(self) -> Renderer["OutputTrace"]:
+        """What draws this trace."""
+        renderer: Renderer[OutputTrace] = find("renderer", self.kind)()
+        return renderer
+
+    @property
+    def has_image(self) -> bool:
+        """Whether the source is an image, over which weights can be drawn."""
+        return False
+
+    @abstractmethod
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return the payload of every view and of the JSON file."""
+
+    @abstractmethod
+    def list_parts(self, modality: Modality, source: str) -> list[Parts]:
+        """Return the parts of the source that occlusion leaves out one at a time, in groups that are ranked apart.
+
+        Args:
+            modality: how the source is read.
+            source: the source as it was given.
+        """
+
+    @abstractmethod
+    def with_drops(self, groups: Sequence[Parts], drops: Sequence[Drops]) -> "OutputTrace":
+        """Return the trace with the probability drop of every part, and how far attention agrees with them.
+
+        Args:
+            groups: the groups of `list_parts`.
+            drops: for each group, the drop of each of its parts.
+        """
+
+    def to_json(self) -> str:
+        """Return the payload as JSON text."""
+        return write_payload(self.to_dict())
+
+    def plot(self) -> "Figure":
+        """Return a matplotlib figure; save it with `.savefig(...)`."""
+        return self.renderer.draw(self)
+
+    def save(self, path: Path | str) -> Path:
+        """Write a page (.html), the payload (.json) or a figure (.png, .svg, over an image .gif)."""
+        return self.renderer.save(self, Path(path))
+
+    def _repr_html_(self) -> str:
+        return self.renderer.embed(self)

@@ -1,0 +1,70 @@
+"""A small convolutional network that is trained from scratch."""
+
+from collections.abc import Callable, Sequence
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from seq2see.models.backbones.backbone import Backbone, FeatureMap
+from seq2see.nn.module_list import TypedModuleList
+
+GROUPS = 8  # of channels, in group normalisation
+
+
+class SmallCnn(Backbone):
+    """Has stages of two convolutions, each at half the resolution of the one before.
+
+    It normalises groups of channels or single cells and never batches: images do not depend on each other, in training
+    either.
+
+    Args:
+        norm: makes the normalisation layer for a number of channels.
+        widths: the channels of each stage.
+    """
+
+    def __init__(self, *, norm: Callable[[int], nn.Module], widths: Sequence[int] = (32, 64, 128, 256)) -> None:
+        super().__init__()
+        sides = zip((3, *widths), widths, strict=False)
+        self.stages: TypedModuleList[nn.Sequential] = TypedModuleList(
+            nn.Sequential(*_convolve(before, width, norm, stride=2), *_convolve(width, width, norm, stride=1))
+            for before, width in sides
+        )
+
+    def truncate(self, depth: int) -> None:
+        self.stages = self.stages[:depth]
+
+    def compute_maps(self, scaled: Float[Tensor, "b 3 y x"]) -> list[FeatureMap]:
+        maps = [scaled]
+        for stage in self.stages:
+            maps.append(stage(maps[-1]))
+        return maps[1:]
+
+
+class GroupNorm(nn.GroupNorm):
+    """Normalises groups of channels over a whole map, so that every cell depends on all others.
+
+    Wu & He 2018 (arXiv:1803.08494).
+    """
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(GROUPS, channels)
+
+
+class CellNorm(nn.LayerNorm):
+    """Normalises the channels of each cell, so that a cell depends only on the part of the image that it sees.
+
+    Ba et al. 2016 (arXiv:1607.06450).
+    """
+
+    def forward(self, states: FeatureMap) -> FeatureMap:
+        """Return the normalised map [b d y x]."""
+        return super().forward(states.movedim(1, 3)).movedim(3, 1)
+
+
+SMALL_CNN_NORMS: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": CellNorm}  # by backbone name
+
+
+def _convolve(inputs: int, outputs: int, norm: Callable[[int], nn.Module], *, stride: int) -> list[nn.Module]:
+    convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, bias=False)
+    nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+    return [convolution, norm(outputs), nn.ReLU(inplace=True)]

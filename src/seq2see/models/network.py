@@ -1,0 +1,47 @@
+"""What all networks have in common: an encoder that makes a memory, and a layer of outputs."""
+
+from typing import Protocol, TypeVar, runtime_checkable
+
+from jaxtyping import Bool, Shaped
+from torch import Tensor, nn
+
+from seq2see.core.memory import Memory
+
+AnyNetwork = TypeVar("AnyNetwork", bound="Network")
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """A module that reads a batch of sources.
+
+    Args of a call:
+        source: ids of texts [b s] or documents [b u w], pixels or features of images [b d y x].
+        mask: True at positions that are no padding.
+    """
+
+    def __call__(self, source: Shaped[Tensor, "b *_"], mask: Bool[Tensor, "b *_"]) -> Memory: ...
+
+
+@runtime_checkable
+class SizedEncoder(Encoder, Protocol):
+    """An encoder that says how wide its memory is, as every registered one does."""
+
+    memory_size: int  # channels of its states
+
+
+class Network(nn.Module):
+    """The network of a task."""
+
+    encoder: Encoder
+
+    @property
+    def output_layer(self) -> nn.Linear:
+        """The last layer, from features to tokens or labels."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(cls: type[AnyNetwork], model: nn.Module) -> AnyNetwork:
+        """The same model, which must be of this class."""
+        if not isinstance(model, cls):
+            raise TypeError(f"the model must be a {cls.__name__}; got {type(model).__name__}; let its task build it.")
+        return model

@@ -1,0 +1,61 @@
+"""The cache of keys and values that self-attention has computed for the tokens so far."""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from seq2see.nn.multihead import KeysValues
+
+GROWTH_POSITIONS = 8  # free positions that a full cache gets; beam search copies them, too, when it reorders
+
+
+@dataclass(frozen=True)
+class KeyValueCache:
+    """Holds the keys and values of the tokens so far, with capacity c for further ones.
+
+    Several states may share one cache: `written` counts the positions that are in use, so that a state that is
+    continued a second time does not overwrite what its first continuation wrote.
+    """
+
+    keys: Float[Tensor, "n h c _"]
+    values: Float[Tensor, "n h c d"]
+    written: Int[Tensor, " n"]
+
+
+def append(cache: KeyValueCache, length: int, new: KeysValues) -> KeyValueCache:
+    """Return the cache with one more position after the first `length`; written in place if that position is free.
+
+    With gradients nothing is written in place, because the backward pass needs the values from before.
+
+    Args:
+        cache: the cache of a state.
+        length: how many positions belong to that state.
+        new: keys [n h 1 _] and values [n h 1 d] of the new position.
+    """
+    if torch.is_grad_enabled():
+        keys = torch.cat([cache.keys[:, :, :length], new.keys], dim=2)
+        values = torch.cat([cache.values[:, :, :length], new.values], dim=2)
+        return KeyValueCache(keys, values, torch.full_like(cache.written, length + 1))
+    taken = int(cache.written[0]) > length
+    if taken or length == cache.keys.shape[2]:
+        cache = _grow(cache, length)
+    cache.keys[:, :, length] = new.keys[:, :, 0]
+    cache.values[:, :, length] = new.values[:, :, 0]
+    cache.written.fill_(length + 1)
+    return cache
+
+
+def _grow(cache: KeyValueCache, length: int) -> KeyValueCache:
+    """Copy the first `length` positions into a larger cache."""
+
+    def copy(tensor: Tensor) -> Tensor:
+        rows, heads, _, size = tensor.shape
+        grown = tensor.new_empty(rows, heads, length + GROWTH_POSITIONS, size)
+        grown[:, :, :length] = tensor[:, :, :length]
+        return grown
+
+    return replace(
+        cache, keys=copy(cache.keys), values=copy(cache.values), written=torch.full_like(cache.written, length)
+    )

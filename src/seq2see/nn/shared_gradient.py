@@ -1,0 +1,127 @@
+"""Matrix products with a tensor that all steps of a loop share, whose gradient is computed once for all steps.
+
+A recurrent decoder multiplies the same keys and values at every step. Autograd would write a gradient as large as the
+whole memory at every step and add it to the others. Here each step stores its two small factors, and one product of
+all of them gives the gradient.
+"""
+
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+
+class SharedGradient:
+    """Collects the factors of a tensor's gradient while the backward pass runs through the steps."""
+
+    def __init__(self) -> None:
+        self.rows: list[Tensor] = []
+        self.vectors: list[Tensor] = []
+
+    def add(self, rows: Float[Tensor, "b h t s"], vectors: Float[Tensor, "b h t d"]) -> None:
+        """Store the factors of one step: its part of the gradient is rows.T @ vectors."""
+        self.rows.append(rows)
+        self.vectors.append(vectors)
+
+    def take(self) -> Float[Tensor, "b h s d"] | None:
+        """Return the sum over all steps since the last call, and forget them; None if there were none."""
+        if not self.rows:
+            return None
+        total = torch.cat(self.rows, dim=2).transpose(2, 3) @ torch.cat(self.vectors, dim=2)
+        self.rows, self.vectors = [], []
+        return total
+
+
+def share_gradients(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
+    """Return the same tensor, marked for `dot_products` and `weighted_sum`; unmarked if it needs no gradient."""
+    if not (torch.is_grad_enabled() and tensor.requires_grad):
+        return tensor
+    gradient = SharedGradient()
+    shared: Tensor = _Share.apply(tensor, gradient)
+    setattr(shared, _MARK, gradient)
+    return shared
+
+
+def shares_gradients(tensor: Tensor) -> bool:
+    """Tell whether `share_gradients` marked this tensor."""
+    return _find_gradient(tensor) is not None
+
+
+def dot_products(query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
+    """Return query @ keys.T; `keys` may share its gradient."""
+    gradient = _find_gradient(keys)
+    products: Tensor = query @ keys.transpose(-1, -2) if gradient is None else _DotProducts.apply(query, keys, gradient)
+    return products
+
+
+def weighted_sum(weights: Float[Tensor, "b h t s"], values: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t d"]:
+    """Return weights @ values; `values` may share its gradient."""
+    gradient = _find_gradient(values)
+    summed: Tensor = weights @ values if gradient is None else _WeightedSum.apply(weights, values, gradient)
+    return summed
+
+
+_MARK = "shared_gradient"
+
+
+def _find_gradient(tensor: Tensor) -> SharedGradient | None:
+    return getattr(tensor, _MARK, None)
+
+
+if TYPE_CHECKING:
+
+    class _Context(FunctionCtx):
+        """What autograd hands from a forward pass to its backward pass."""
+
+        gradient: SharedGradient
+        saved_tensors: tuple[Tensor, ...]
+else:
+    _Context = FunctionCtx
+
+
+class _Share(torch.autograd.Function):
+    """Runs its backward pass after those of all products, because they are made of its output."""
+
+    @staticmethod
+    def forward(ctx: _Context, tensor: Tensor, gradient: SharedGradient) -> Tensor:
+        ctx.gradient = gradient
+        ctx.set_materialize_grads(False)
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: _Context, grad_output: Tensor | None) -> tuple[Tensor | None, None]:
+        parts = [part for part in (grad_output, ctx.gradient.take()) if part is not None]
+        return (sum(parts[1:], parts[0]) if parts else None), None
+
+
+class _DotProducts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: _Context, query: Tensor, keys: Tensor, gradient: SharedGradient) -> Tensor:
+        ctx.save_for_backward(query, keys)
+        ctx.gradient = gradient
+        return query @ keys.transpose(-1, -2)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: _Context, grad_output: Tensor) -> tuple[Tensor, None, None]:
+        query, keys = ctx.saved_tensors
+        ctx.gradient.add(grad_output, query)
+        return grad_output @ keys, None, None
+
+
+class _WeightedSum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: _Context, weights: Tensor, values: Tensor, gradient: SharedGradient) -> Tensor:
+        ctx.save_for_backward(weights, values)
+        ctx.gradient = gradient
+        return weights @ values
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: _Context, grad_output: Tensor) -> tuple[Tensor, None, None]:
+        weights, values = ctx.saved_tensors
+        ctx.gradient.add(weights, grad_output)
+        return grad_output @ values.transpose(-1, -2), None, None

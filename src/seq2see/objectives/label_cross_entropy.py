@@ -1,0 +1,65 @@
+"""Label cross-entropy: the loss of a classifier."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from seq2see.data.batch import Batch
+from seq2see.models.classifier import Classifier
+from seq2see.objectives.objective import Loss
+
+
+class LabelObjective:
+    """What both kinds of label cross-entropy have in common: they have no schedule, and need no references.
+
+    Args:
+        smoothing: e, label smoothing.
+        class_weights: w, one for each label; without, all are 1.
+    """
+
+    def __init__(self, *, smoothing: float = 0.0, class_weights: Sequence[float] | None = None) -> None:
+        self.smoothing = smoothing
+        self.class_weights = None if class_weights is None else torch.tensor(class_weights)
+
+    def needs_references(self, step: int) -> bool:
+        """The labels of a batch are all there is to know of its sources."""
+        return False
+
+
+class LabelCrossEntropy(LabelObjective):
+    """The cross-entropy of one label a source, summed over sources: - sum_k w_k q_k log p(k | source).
+
+    q gives 1 - e to the label of the source and spreads e evenly over all labels (Szegedy et al. 2016,
+    arXiv:1512.00567).
+    """
+
+    def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
+        """The loss of a batch."""
+        logits, labels = model(batch.source, batch.source_mask), batch.targets[:, 0]
+        total = F.cross_entropy(logits, labels, self.class_weights, label_smoothing=self.smoothing, reduction="sum")
+        return Loss(total, F.cross_entropy(logits.detach(), labels, reduction="sum"), len(labels))
+
+
+class BinaryCrossEntropy(LabelObjective):
+    """The cross-entropy of each label against its absence, summed over sources, which may have several labels.
+
+    - sum_k w_k q_k log p_k + (1 - q_k) log(1 - p_k), where q_k is 1 - e / 2 for a label of the source, else e / 2.
+    """
+
+    def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
+        """The loss of a batch."""
+        logits = model(batch.source, batch.source_mask)
+        truth = mark_labels(batch.targets, batch.target_mask, logits.shape[1])
+        smooth = truth * (1 - self.smoothing) + self.smoothing / 2
+        total = F.binary_cross_entropy_with_logits(logits, smooth, pos_weight=self.class_weights, reduction="sum")
+        nll = F.binary_cross_entropy_with_logits(logits.detach(), truth, reduction="sum")
+        return Loss(total, nll, len(truth))
+
+
+def mark_labels(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"], labels: int) -> Float[Tensor, "b c"]:
+    """1 at the labels of each source, 0 elsewhere."""
+    marked = torch.zeros(len(targets), labels + 1)  # what is masked goes to the last column
+    return marked.scatter_(1, targets.where(mask, labels), 1.0)[:, :labels]

@@ -1,0 +1,19 @@
+"""How things are drawn: pages, figures and the terminal. Everything here reads values and computes nothing new.
+
+`html/` makes self-contained pages from a payload, `figures/` matplotlib figures, and `terminal/` text in colours.
+A renderer (`TraceRenderer`) joins the three for one kind of trace; the registry finds it by the trace's `kind`.
+"""
+
+__all__ = [
+    "attention_renderer",
+    "colours",
+    "comparison_table",
+    "document_renderer",
+    "figures",
+    "html",
+    "panel",
+    "terminal",
+    "text_direction",
+    "token_label",
+    "trace_renderer",
+]

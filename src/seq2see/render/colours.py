@@ -1,0 +1,38 @@
+"""The colours of a weight: one blue ramp for light and one for dark grounds, the same in every view."""
+
+from collections.abc import Sequence
+
+# Nine stops a ramp, with equal steps of CIE lightness, so that twice the weight is twice as strong to the eye.
+LIGHT = ("#f1f7fb", "#bbdff8", "#8bc4f2", "#62a9e8", "#448cd7", "#3270be", "#28559f", "#213d7c", "#182657")
+DARK = ("#1f2632", "#273c5b", "#2b5482", "#2e6ea6", "#398ac4", "#53a6da", "#79c1ea", "#a8dcf5", "#dcf5ff")
+# A second quantity beside the first (sentences beside words), in the same steps of lightness.
+WARM_LIGHT = ("#fff4ef", "#ffd0b7", "#ffaa7a", "#f7843e", "#dc6616", "#b94f01", "#923d00", "#6c2c00", "#471e00")
+WARM_DARK = ("#372013", "#622c0a", "#8b3a01", "#b24c00", "#d6610f", "#f67b2d", "#ffa36e", "#ffc9ac", "#ffeee5")
+
+# The lines of several runs, on a light and on a dark ground; each differs from its neighbours in lightness too.
+RUNS = (
+    ("#2563b0", "#79b6f2"),
+    ("#c2570c", "#f5a965"),
+    ("#0f766e", "#58cbb8"),
+    ("#9d2f6f", "#f08fc4"),
+    ("#5b6675", "#b3bdc9"),
+    ("#6d4bc3", "#b9a5f7"),
+)
+
+# Over an image: how clear is what has no weight, and what it fades into, which is neither black nor white, because
+# images have both of their own.
+DIM, VEIL = 0.22, (52, 66, 102)
+MUTED = "#5b6675"  # of axes, legends and notes
+
+
+def mix_colour(weight: float, *, stops: Sequence[str]) -> str:
+    """The colour of a weight between 0 and 1 as `#rrggbb`; weights outside are clipped, NaN counts as 0."""
+    place = (min(max(weight, 0.0), 1.0) if weight == weight else 0.0) * (len(stops) - 1)
+    left = min(int(place), len(stops) - 2)
+    share = place - left
+    pairs = zip(_split_channels(stops[left]), _split_channels(stops[left + 1]), strict=True)
+    return "#" + "".join(f"{round(low + (high - low) * share):02x}" for low, high in pairs)
+
+
+def _split_channels(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

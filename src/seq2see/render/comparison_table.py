@@ -1,0 +1,144 @@
+"""A comparison of runs as people read it: the rows of a table, examples, notes and facts."""
+
+from collections.abc import Callable, Sequence
+
+from seq2see.core.plural import say_count
+from seq2see.explain.statistics import AttentionStatistics
+from seq2see.metrics.significance import Tested
+from seq2see.render.html.comparison_page import DASH, Row, ScoreCell, Sheet
+from seq2see.render.html.report import Example
+from seq2see.runs.comparison import ComparedRun, Comparison
+from seq2see.runs.evaluation import find_attention
+
+SIGNIFICANT = 0.05  # a p below counts as a difference
+NAMES = {
+    "exact_match": "exact match",
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "ter": "TER",
+    **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
+    "rouge_l": "ROUGE-L",
+    "cider_d": "CIDEr-D",
+}
+
+
+def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
+    """Return everything to show, with the attention of each run in the first few sentences.
+
+    Args:
+        comparison: what was measured.
+        examples: how many sentences.
+    """
+    runs = comparison.runs
+    shown, count = range(min(examples, len(comparison.pairs))), say_count(len(comparison.pairs), comparison.unit)
+    return Sheet(
+        title=f"{_list_names([each.name for each in runs])} on {count}",
+        runs=[each.name for each in runs],
+        rows=list_rows(comparison),
+        lengths=comparison.lengths,
+        examples=[[_show(each, comparison.pairs.references[row], row) for each in runs] for row in shown],
+        notes=[f"{each.name}: {note}" for each in runs if each.attention for note in each.attention.notes],
+        facts=_list_facts(comparison),
+    )
+
+
+def list_rows(comparison: Comparison) -> list[Row]:
+    """Return the rows by which runs are compared; a dash for what one does not have."""
+    runs = comparison.runs
+    first = runs[0]
+    rows = [
+        Row(NAMES[tested.metric.name], [_say_score(each.tested[place], tested) for each in runs], _order(tested))
+        for place, tested in enumerate(first.tested)
+    ]
+    rows += [
+        Row("speed", [ScoreCell(f"{each.speed:,.1f}") for each in runs], f"{comparison.unit}s/s here"),
+        Row("parameters", [ScoreCell(f"{each.parameters:,}") for each in runs]),
+        Row("weights", [ScoreCell(f"{each.megabytes:,.1f}") for each in runs], "megabytes"),
+        Row(
+            "training", [ScoreCell(f"{each.minutes:,.1f}") if each.minutes else ScoreCell() for each in runs], "minutes"
+        ),
+    ]
+    return [*rows, *_list_measures(runs, covering=comparison.lengths is not None), *_list_errors(runs)]
+
+
+def _say_score(tested: Tested, first: Tested) -> ScoreCell:
+    """Return the score; for all but the first run, with the p value of its difference."""
+    text = f"{tested.metric.value:.2f}"
+    if tested.p_value is None:
+        return ScoreCell(text, f"± {tested.interval:.2f}")
+    up = tested.metric.value > first.metric.value
+    word = "better" if up == tested.metric.higher_is_better else "worse"
+    return ScoreCell(
+        text, f"± {tested.interval:.2f}, p {tested.p_value:.3f}" + (f", {word}" if tested.p_value < SIGNIFICANT else "")
+    )
+
+
+def _order(tested: Tested) -> str:
+    return "" if tested.metric.higher_is_better else "lower is better"
+
+
+def _list_measures(runs: Sequence[ComparedRun], *, covering: bool) -> list[Row]:
+    """Return the rows about attention; whether all of the source is covered is a question for texts."""
+    statistics: list[tuple[str, str, Callable[[AttentionStatistics], str]]] = [
+        ("attention entropy", "bits", lambda m: f"{m.entropy:.2f}"),
+        ("normalised entropy", "100% is uniform", lambda m: f"{m.normalised_entropy:.0%}"),
+        ("largest weight", "", lambda m: f"{m.max_weight:.2f}"),
+    ]
+    if covering:
+        statistics += [
+            ("source covered", "by 0.5 or more", lambda m: f"{m.coverage:.0%}"),
+            ("coverage error", "distance from 1", lambda m: f"{m.coverage_error:.2f}"),
+        ]
+    rows = []
+    for name, about, say in statistics:
+        cells = [ScoreCell() if each.attention is None else ScoreCell(say(each.attention)) for each in runs]
+        rows.append(Row(name, cells, about))
+    return rows
+
+
+def _list_errors(runs: Sequence[ComparedRun]) -> list[Row]:
+    if not any(each.aligned for each in runs):
+        return []
+    default, best = [], []
+    for each in runs:
+        found = each.aligned
+        default.append(
+            ScoreCell(f"{found.agreements[found.default].aer:.2f}", str(found.default)) if found else ScoreCell()
+        )
+        best.append(ScoreCell(f"{found.agreements[found.best].aer:.2f}", str(found.best)) if found else ScoreCell())
+    rows = [Row("AER", default, "lower is better")]
+    several = any(each.aligned and len(each.aligned.agreements) > 1 for each in runs)
+    return [*rows, Row("AER, best map", best, "by this very gold")] if several else rows
+
+
+def _list_facts(comparison: Comparison) -> dict[str, str]:
+    first = comparison.runs[0]
+    signatures = {NAMES[tested.metric.name]: tested.metric.signature for tested in first.tested}
+    found = next((each.aligned for each in comparison.runs if each.aligned), None)
+    without_bleu = (
+        {} if "BLEU" in signatures or comparison.lengths is None else {"BLEU": "none: no reference has four tokens"}
+    )
+    aligned = {"AER": found.agreements[found.default].signature} if found else {}
+    return {
+        "Data": comparison.data,
+        "p": f"paired bootstrap against {first.name}, by sacrebleu; below {SIGNIFICANT} it says better or worse",
+        "±": "half the width of the 95 % interval",
+        "Attention": "of each run's own outputs"
+        + ("; covered, coverage error: what each source word got in all" if comparison.lengths else ""),
+        **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
+        "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.runs),
+        **signatures,
+        **without_bleu,
+        **aligned,
+    }
+
+
+def _show(each: ComparedRun, references: Sequence[str], row: int) -> Example:
+    one, (first, *others) = each.predictions[row], references
+    return Example(one.source, one.text, first, one.score, find_attention(one), others)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Return A, B and C; of many, the first two."""
+    *most, last = names if len(names) <= 4 else [*names[:2], f"{len(names) - 2} more"]
+    return f"{', '.join(most)} and {last}"

@@ -1,0 +1,125 @@
+"""Attention over an image, once for each word, as Xu et al. 2015 (arXiv:1502.03044) draw it."""
+
+import io
+import math
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+from matplotlib.figure import Figure
+from PIL import Image, ImageDraw, ImageFont
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.token import Token
+from seq2see.explain.attention_trace import AttentionTrace
+from seq2see.explain.image_grid import ImageArray
+from seq2see.render.colours import DIM, MUTED, VEIL
+from seq2see.render.figures.fonts import choose_font, choose_fonts, explain_missing
+from seq2see.render.panel import list_panels
+from seq2see.render.token_label import show_text
+from seq2see.system.files import write_atomic
+
+COLUMNS = 6  # drawings beside each other
+SIDE = 320  # pixels of an animation
+SECONDS = 0.9  # for which an animation shows a word
+
+Weights = Float32[np.ndarray, "_ _"]
+
+
+def draw_overlays(
+    trace: AttentionTrace, *, name: str | None = None, heads: bool = False, cells: bool = False
+) -> Figure:
+    """Draw the image, and then once for each word with its weights; the probability drops of regions come last.
+
+    Args:
+        trace: a trace with an image.
+        name: draw the maps whose name contains it.
+        heads: draw each head instead of the mean over heads.
+        cells: draw the grid as it is, not smoothed.
+    """
+    frames = list_frames(trace, name=name, heads=heads) if trace.maps else []
+    if trace.regions is not None:
+        drops = np.array([max(each.drop, 0.0) for each in trace.drops], dtype=np.float32)
+        frames.append(("probability drop\n(leave-one-out)", drops.reshape(trace.regions)))
+    columns = min(COLUMNS, len(frames) + 1)
+    rows = math.ceil((len(frames) + 1) / columns)
+    figure = Figure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
+    axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    fonts = choose_fonts(" ".join(title.replace("\n", " ") for title, _ in frames), base="DejaVu Sans")
+    for each in axes:
+        each.set_axis_off()
+    image = _image(trace)
+    axes[0].imshow(image)
+    for place, (title, weights) in enumerate(frames, 1):
+        axes[place].imshow(lay_over(image, weights, cells=cells))
+        lines = "\n".join(fonts.spell(line) for line in title.splitlines())
+        heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
+        heading.set_parse_math(False)
+    notes = ["veiled: weight 0", "clear: the largest weight of each figure", explain_missing(fonts)]
+    figure.supxlabel("; ".join(filter(None, notes)), fontsize=7, color=MUTED, x=0.01, ha="left")
+    return figure
+
+
+def save_animation(
+    trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False, cells: bool = False
+) -> Path:
+    """Write a .gif that shows word after word; the options are those of `draw_overlays`."""
+    image = _image(trace)
+    frames = [
+        _caption(lay_over(image, weights, cells=cells), title)
+        for title, weights in list_frames(trace, name=name, heads=heads)
+    ]
+    buffer = io.BytesIO()
+    frames[0].save(buffer, format="GIF", save_all=True, append_images=frames[1:], duration=int(1000 * SECONDS), loop=0)
+    write_atomic(Path(path), buffer.getvalue())
+    return Path(path)
+
+
+def list_frames(trace: AttentionTrace, *, name: str | None = None, heads: bool = False) -> list[tuple[str, Weights]]:
+    """Return a title and the weights over the image for each word of the caption (or head, or map)."""
+    if trace.grid is None:
+        raise Seq2SeeError("an overlay needs an image as source; this run reads texts.")
+    cells = trace.grid[0] * trace.grid[1]
+    panels = [panel for panel in list_panels(trace, name=name, heads=heads) if panel.weights.shape[1] == cells]
+    if not panels:
+        raise Seq2SeeError("none of the chosen maps attends to the cells of the image; choose others with --map.")
+    chosen = panels if name is not None or heads else panels[-1:]
+    return [
+        (_title(token, panel.title if len(chosen) > 1 else ""), row.reshape(trace.grid))
+        for panel in chosen
+        for token, row in zip(panel.rows, panel.weights, strict=True)
+    ]
+
+
+def lay_over(image: ImageArray, weights: Weights, *, cells: bool = False) -> ImageArray:
+    """Return the image under a veil, the thinner the larger the weight; the largest weight has none."""
+    largest = float(weights.max())
+    shares = np.nan_to_num(weights / largest if largest > 0 else weights, nan=0.0).astype(np.float32)
+    height, width = image.shape[:2]
+    way = Image.Resampling.NEAREST if cells else Image.Resampling.BICUBIC
+    clear = DIM + (1 - DIM) * np.asarray(Image.fromarray(shares).resize((width, height), way)).clip(0, 1)[..., None]
+    return (image * clear + np.array(VEIL) * (1 - clear)).round().astype(np.uint8)
+
+
+def _image(trace: AttentionTrace) -> ImageArray:
+    if trace.image is None:
+        raise Seq2SeeError("an overlay needs an image as source; this run reads texts.")
+    return trace.image
+
+
+def _title(token: Token, of: str) -> str:
+    sure = "" if token.confidence is None else f" {token.confidence:.0%}"
+    return "\n".join(line for line in (f"{show_text(token.text)}{sure}", *of.split(", ")) if line)
+
+
+def _caption(image: ImageArray, title: str) -> Image.Image:
+    """Return a frame with its word below."""
+    lines = 1 + title.count("\n")
+    below = 12 + 22 * lines
+    frame = Image.new("RGB", (SIDE, SIDE + below), "white")
+    frame.paste(Image.fromarray(image).resize((SIDE, SIDE), Image.Resampling.BICUBIC), (0, 0))
+    file, shown = choose_font(title, base="DejaVu Sans")
+    font = ImageFont.truetype(file, 18 if lines == 1 else 14)
+    place = (SIDE // 2, SIDE + below // 2)
+    ImageDraw.Draw(frame).text(place, shown, fill="black", font=font, anchor="mm", align="center")
+    return frame

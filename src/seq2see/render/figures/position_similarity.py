@@ -1,0 +1,51 @@
+"""A figure of how similar positions are: whether a model has learned which of them are neighbours."""
+
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float32
+from matplotlib.figure import Figure
+
+from seq2see.explain.position_cosines import PositionCosines
+from seq2see.render.colours import MUTED
+from seq2see.render.figures.figure_file import save_figure
+
+
+def draw_positions(cosines: PositionCosines) -> Figure:
+    """Draw for each patch, at its own place, the cosine of its position with all others.
+
+    Dosovitskiy et al. 2021 (arXiv:2010.11929), figure 7.
+    """
+    grid = cosines.ndim == 4
+    figure = Figure(figsize=(6.4, 5.4), layout="constrained")
+    axes = figure.subplots()
+    image = axes.imshow(_tile(cosines) if grid else cosines, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
+    sides = cosines.shape[:2]
+    if grid:
+        steps = [side + 1 for side in cosines.shape[2:]]
+        down, across = (
+            [n * step + (step - 2) / 2 for n in range(side)] for side, step in zip(sides, steps, strict=True)
+        )
+        axes.set_yticks(down, [f"{row + 1}" for row in range(sides[0])])
+        axes.set_xticks(across, [f"{column + 1}" for column in range(sides[1])])
+    axes.set_xlabel("column of a patch" if grid else "place", color=MUTED, fontsize=9)
+    axes.set_ylabel("row of a patch" if grid else "place", color=MUTED, fontsize=9)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    bar = figure.colorbar(image, ax=axes, label="cosine of positions", shrink=0.8, ticks=[-1, -0.5, 0, 0.5, 1])
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
+    bar.ax.yaxis.label.set(color=MUTED, fontsize=9)
+    return figure
+
+
+def save_positions(cosines: PositionCosines, path: Path) -> Path:
+    """Draw the figure into a .png or .svg file."""
+    return save_figure(draw_positions(cosines), path)
+
+
+def _tile(cosines: Float32[np.ndarray, "y x v u"]) -> Float32[np.ndarray, "h w"]:
+    """Return a small square for each patch, at its place, with a line between them."""
+    framed = np.pad(cosines, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=np.nan)
+    rows, columns, height, width = framed.shape
+    return framed.transpose(0, 2, 1, 3).reshape(rows * height, columns * width)[:-1, :-1]

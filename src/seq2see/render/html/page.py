@@ -1,0 +1,135 @@
+"""The page: one HTML file that holds its data, its style and its script, and asks the network for nothing."""
+
+import base64
+import hashlib
+import html
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+from seq2see.core.json_text import write_payload
+from seq2see.core.special_tokens import SPECIAL_TOKENS, START
+from seq2see.explain.rollout import ROLLOUT
+from seq2see.render.colours import DARK, DIM, LIGHT, RUNS, VEIL, WARM_DARK, WARM_LIGHT
+from seq2see.render.panel import NO_ATTENTION, NO_TOKENS
+from seq2see.render.token_label import EMPTY, MARKS
+from seq2see.system.files import write_atomic
+
+# In the order they need each other.
+SCRIPTS = (
+    *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
+    *("document.js", "beside.js", "curve.js", "report.js", "compare.js", "page.js"),
+)
+# What the script shares with the other views, so that a colour or a mark is decided in one place.
+SETTINGS = {
+    "light": LIGHT,
+    "dark": DARK,
+    "warm_light": WARM_LIGHT,
+    "warm_dark": WARM_DARK,
+    "marks": MARKS,
+    "empty": EMPTY,
+    "start": SPECIAL_TOKENS[START],
+    "no_attention": NO_ATTENTION,
+    "no_tokens": NO_TOKENS,
+    "runs": RUNS,
+    "rollout": ROLLOUT,
+    "veil": VEIL,
+    "dim": DIM,
+}
+NAMED = 200  # letters of a source in the title of its page
+TEMPLATE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="seq2see"><noscript>Please allow scripts to see this page; it loads nothing from elsewhere.</noscript></main>
+<script type="application/json" id="seq2see-payload">{payload}</script>
+<script type="application/json" id="seq2see-settings">{settings}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def render_page(payload: Mapping[str, object]) -> str:
+    """Return one self-contained HTML page that shows a trace, traces, a report or a comparison.
+
+    Args:
+        payload: what is shown; its keys say which of them it is.
+    """
+    return fill_page(payload, read_style(), read_script())
+
+
+def fill_page(payload: Mapping[str, object], style: str, script: str, *, permits: str = "") -> str:
+    """Return a page of these parts.
+
+    Args:
+        payload: what is shown.
+        style, script: the style sheet and the script.
+        permits: what the content security policy allows besides its own style and script.
+    """
+    return TEMPLATE.format(
+        title=html.escape(_name_page(payload)),
+        policy=_allow_only(style, script) + permits,
+        style=style,
+        payload=encode_json(payload),
+        settings=encode_json(SETTINGS),
+        script=script,
+    )
+
+
+def embed_page(payload: Mapping[str, object], *, height: int) -> str:
+    """Return a page in a frame, from which neither styles nor scripts leak into a notebook."""
+    page = html.escape(render_page(payload))
+    return (
+        f'<iframe title="attention" sandbox="allow-scripts" style="width:100%;border:0" height="{height}"'
+        f' srcdoc="{page}"></iframe>'
+    )
+
+
+def save_page(page: str, path: Path | str) -> Path:
+    """Write the page to a file in one step."""
+    write_atomic(Path(path), page.encode("utf-8", errors="replace"))
+    return Path(path)
+
+
+def encode_json(value: object) -> str:
+    """Return JSON that cannot end the script element around it."""
+    return write_payload(value, escaped=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def read_style() -> str:
+    """The style sheet of the page."""
+    return _read_static("page.css")
+
+
+def read_script(*more: str) -> str:
+    """Return all scripts of the page as one, with `more` before the last, in a scope of their own."""
+    *scripts, last = map(_read_static, SCRIPTS)
+    return '"use strict";\n(() => {\n' + "\n".join([*scripts, *more, last]) + "\n})();\n"
+
+
+def _read_static(name: str) -> str:
+    return files("seq2see.render.html").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _name_page(payload: Mapping[str, object]) -> str:
+    written = payload.get("target", payload.get("label", ""))
+    return str(payload.get("title") or f"{str(payload.get('source', ''))[:NAMED]} → {written}")
+
+
+def _allow_only(style: str, script: str) -> str:
+    """A policy under which the browser runs this very script, this very style and nothing else."""
+    hashes = (f"-src 'sha256-{_hash_text(text)}'" for text in (style, script))
+    names = "; ".join(kind + rule for kind, rule in zip(("style", "script"), hashes, strict=True))
+    return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {names}"
+
+
+def _hash_text(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

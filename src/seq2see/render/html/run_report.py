@@ -1,0 +1,103 @@
+"""What an evaluation leaves in the run folder: report.html, figures of attention, and the reliability diagram."""
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+import seq2see
+from seq2see.core.plural import say_count
+from seq2see.explain.statistics import AttentionStatistics
+from seq2see.metrics.labels import count_confusion
+from seq2see.render.figures.figure_file import save_figure
+from seq2see.render.figures.reliability_diagram import draw_reliability
+from seq2see.render.html.page import save_page
+from seq2see.render.html.report import Example, Report, ScoreRow, render_report
+from seq2see.runs.evaluation import (
+    Evaluation,
+    count_minutes,
+    count_parameters,
+    find_attention,
+    measure_attention,
+    tabulate_calibration,
+)
+from seq2see.runs.run import Prediction, Run
+
+MAX_EXAMPLES = 6
+MAX_MISTAKES = 12
+MAX_CONFUSIONS = 5  # pairs of labels that a report names
+MAX_MEASURED = 500  # outputs whose attention a report measures
+
+
+def write_report(run: Run, result: Evaluation) -> Path:
+    """Write report.html into the run folder.
+
+    Args:
+        run: the run.
+        result: its evaluation.
+    """
+    report = Report(
+        title=f"{run.folder.path.name}: {result.name}",
+        facts=_list_facts(run, result),
+        scores=[ScoreRow(metric.name, metric.value, metric.signature) for metric in result.metrics],
+        history=run.folder.read_metrics(),
+        examples=[make_example(result, row) for row in range(min(MAX_EXAMPLES, len(result.predictions)))],
+        mistakes=[make_example(result, row) for row in result.mistakes[:MAX_MISTAKES]],
+    )
+    return save_page(render_report(report), run.folder.report_file)
+
+
+def make_example(result: Evaluation, row: int) -> Example:
+    """Return one prediction with its attention; what is right needs no other way to write it beside it."""
+    one, others = result.predictions[row], result.further_references(row)
+    reference = result.references[row] if others or not result.is_correct(row) else one.text
+    return Example(one.source, one.text, reference, one.score, find_attention(one), others)
+
+
+def write_figures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
+    """Write a figure of the attention behind each prediction into the run folder; none without attention."""
+    written = []
+    for number, prediction in enumerate(predictions, 1):
+        trace = find_attention(prediction)
+        if trace is not None:
+            written.append(trace.save(run.folder.path / "attention" / f"{number:02d}.png"))
+    return written
+
+
+def write_reliability(run: Run, result: Evaluation) -> Path | None:
+    """Draw the reliability diagram of an evaluation into the run folder; None unless outputs are single labels."""
+    tables = tabulate_calibration(run, result)
+    return save_figure(draw_reliability(tables), run.folder.path / "reliability.png") if tables else None
+
+
+def _list_facts(run: Run, result: Evaluation) -> dict[str, str]:
+    history = run.folder.read_metrics()
+    statistics = measure_attention(run, result.predictions[:MAX_MEASURED])
+    has_words = run.task.source.tokenizer is not None
+    return {
+        "Preset": run.config.preset or "none",
+        "Parameters": f"{count_parameters(run):,}",
+        "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
+        "Scored on": f"{say_count(len(result.references), 'pair')} ({result.name})",
+        **({"Confusions": say_confusions(result)} if not run.task.writes_text else {}),
+        **({"Attention": _say_statistics(statistics, covers=has_words)} if statistics is not None else {}),
+        "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
+    }
+
+
+def say_confusions(result: Evaluation) -> str:
+    """Return which labels are predicted in place of which others most often."""
+    predicted = [prediction.text for prediction in result.predictions]
+    worst = count_confusion(predicted, [reference.strip() for reference in result.references]).worst(MAX_CONFUSIONS)
+    return ", ".join(f"{right!r} taken for {other!r} ({count})" for right, other, count in worst) or "none"
+
+
+def _say_statistics(statistics: AttentionStatistics, *, covers: bool) -> str:
+    """Return a sentence about attention; `covers` says whether the source has words to cover."""
+    numbers = (
+        f"entropy {statistics.entropy:.2f} bits ({statistics.normalised_entropy:.0%} of uniform), "
+        f"largest weight {statistics.max_weight:.2f}"
+    )
+    covered = f", {statistics.coverage:.0%} of the source covered" if covers else ""
+    return " ".join([f"{numbers}{covered}.", *(f"Note: {note}" for note in statistics.notes)])

@@ -1,0 +1,113 @@
+// A classified document as Yang et al. 2016 draw it: the attention weight of each sentence beside it, those of its words inside it.
+
+function drawDocument(trace) {
+  const view = { trace, chars: Array.from(trace.source), by: "weight" };
+  view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
+  view.table = make("table", { class: "sentences" });
+  showSentences(view);
+  return make("section", { class: "trace document" },
+    drawLabels(trace), drawDocumentControls(view), say(tellColours(trace)), view.table, view.readout, ...drawAgreements(trace));
+}
+
+function drawLabels(trace) {
+  const rows = Object.entries(trace.probabilities).slice(0, 12).flatMap(([name, chance]) => {
+    const bar = make("span", {});
+    bar.style.width = `${100 * chance}%`;
+    const kind = name === trace.label ? "best" : null;
+    return [make("span", { class: kind, dir: "auto" }, name), make("span", { class: "track" }, bar),
+      make("span", { class: kind }, `${(100 * chance).toFixed(1)} %`)];
+  });
+  return rows.length ? make("div", { class: "labels" }, ...rows) : make("p", {}, make("b", { dir: "auto" }, trace.label));
+}
+
+function hasDrops(trace) {
+  return trace.sentences.some((s) => s.drop !== null || s.words.some((w) => w.drop !== null));
+}
+
+function drawDocumentControls(view) {
+  const ways = ["attention weight", "probability drop"];
+  const choose = (index) => { view.by = ["weight", "drop"][index]; showSentences(view); };
+  const bar = drawBar();
+  return make("div", { class: "controls" },
+    hasDrops(view.trace) ? makeSelect("Colours show", ways, choose) : null,
+    make("span", { class: "legend" }, "0", bar, "the largest of the document"));
+}
+
+function tellColours(trace) {
+  const whole = trace.sentences.some((s) => s.weight !== null) ? "The number beside a sentence (orange) is its attention weight in the document; " : "";
+  return `${whole}${whole ? "the" : "The"} bluer a word, the larger its attention weight. Point at a word for its numbers.`;
+}
+
+// How strongly a word is painted: sqrt(weight of its sentence) x its own weight, or the probability drop without it.
+function measureStrength(view, sentence, word) {
+  if (view.by === "drop") return word.drop === null ? null : Math.max(word.drop, 0);
+  return word.weight === null ? null : Math.sqrt(sentence.weight ?? 1) * word.weight;
+}
+
+function showSentences(view) {
+  const { sentences } = view.trace;
+  const strengths = sentences.flatMap((s) => s.words.map((w) => measureStrength(view, s, w) ?? 0));
+  view.strongest = Math.max(...strengths, 1e-12);
+  view.heaviest = Math.max(...sentences.map((s) => s[view.by] ?? 0), 1e-12);
+  view.table.replaceChildren(make("tbody", {}, ...sentences.map((sentence) => drawAttendedSentence(view, sentence))));
+}
+
+function drawAttendedSentence(view, sentence) {
+  const cells = [];
+  if (view.trace.sentences.some((s) => s.weight !== null)) cells.push(drawSentenceNumber(view, sentence, "weight"));
+  if (view.trace.sentences.some((s) => s.drop !== null)) cells.push(drawSentenceNumber(view, sentence, "drop"));
+  return make("tr", {}, ...cells, make("td", { class: "body", dir: "auto" }, ...drawAttendedWords(view, sentence)));
+}
+
+function drawSentenceNumber(view, sentence, name) {
+  const value = sentence[name];
+  const title = name === "weight" ? "attention weight of this sentence" : "how the probability changes without this sentence";
+  const shown = value === null ? "" : name === "weight" ? value.toFixed(3) : formatDrop(value);
+  const cell = make("td", { class: `number ${name}`, title }, shown);
+  if (name === view.by && value !== null) paint(cell, Math.max(value, 0) / view.heaviest, "warm_");
+  return cell;
+}
+
+// How the probability changes when something is left out: it goes down by the drop.
+function formatDrop(drop) {
+  return `${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(3)}`;
+}
+
+// The raw text of a sentence, its words painted. Offsets count code points, as Python does.
+function drawAttendedWords(view, sentence) {
+  const nodes = [];
+  let last = sentence.start;
+  for (const word of sentence.words) {
+    if (word.start > last) nodes.push(view.chars.slice(last, word.start).join(""));
+    const mark = word.start === word.end;
+    const span = make("span", { class: mark ? "seen mark" : "seen", tabindex: 0 },
+      mark ? showText(word.text) : view.chars.slice(word.start, word.end).join(""));
+    const strength = measureStrength(view, sentence, word);
+    if (strength !== null && strength > 0.01 * view.strongest) paint(span, strength / view.strongest);
+    for (const event of ["mouseenter", "focus"]) span.addEventListener(event, () => readWord(view, sentence, word));
+    nodes.push(span);
+    last = Math.max(last, word.end);
+  }
+  return nodes;
+}
+
+function readWord(view, sentence, word) {
+  const parts = [make("span", { class: "quoted", dir: "auto" }, showText(word.text))];
+  if (word.weight !== null) parts.push(" has weight ", make("strong", {}, formatWeight(word.weight)), " in its sentence");
+  if (word.weight !== null && sentence.weight !== null) {
+    parts.push(", which has weight ", make("strong", {}, formatWeight(sentence.weight)), " in the document");
+  }
+  if (word.drop !== null) parts.push("; without it the probability changes by ", make("strong", {}, formatDrop(word.drop)));
+  view.readout.replaceChildren(...parts);
+}
+
+function drawAgreements(trace) {
+  const sides = [["sentences", trace.sentence_agreement], ["words", trace.word_agreement]];
+  return sides.filter(([, agreement]) => agreement).map(([name, a]) => say(
+    `Rank agreement of attention weights with probability drops, ${a.count} ${name}: Kendall tau ${formatAgreement(a.kendall)}, ` +
+    `Spearman ${formatAgreement(a.spearman)} (1: the same order, 0: none)`));
+}
+
+function formatAgreement(value) {
+  return value === null ? "undefined" : value.toFixed(2);
+}

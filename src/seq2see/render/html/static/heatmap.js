@@ -1,0 +1,119 @@
+// The grid of one map: a row for each query token, a column for each key token, to hover or walk with arrow keys.
+
+function showGrid(view) {
+  const grid = drawGrid(view.rows, view.columns);
+  const scroller = make("div", { class: "scroller", tabindex: "-1" }, grid.table);
+  scroller.addEventListener("keydown", (event) => walk(view, grid, event));
+  grid.cells.forEach((row, r) => row.forEach((cell, c) => {
+    paint(cell, view.weights[r][c] / view.scale);
+    cell.title = `${view.weights[r][c] ?? "unknown"}`;
+  }));
+  view.light = (here) => lightGrid(view, grid, here);
+  if (showsDrops(view)) grid.table.append(drawDrops(view));
+  return [scroller];
+}
+
+function showsDrops(view) {
+  return view.kind === "grid" && view.columns.side === "source" && view.trace.drops?.length > 0 && !view.trace.regions;
+}
+
+// Below each word of the source, how the log-probability of the output changes without it.
+function drawDrops({ columns, trace: { drops } }) {
+  const most = Math.max(...drops.map(({ drop }) => drop), 1e-12);
+  const cells = [];
+  for (const { start, end } of columns.tokens) {
+    const found = start === end ? undefined : drops.find((each) => each.start <= start && start < each.end);
+    const last = cells.at(-1);
+    if (found && last?.found === found) last.cell.colSpan += 1;
+    else cells.push({ found, cell: make("td", { class: "drop" }) });
+  }
+  for (const { found, cell } of cells.filter(({ found }) => found)) writeDrop(cell, found.drop, most);
+  return make("tfoot", {}, make("tr", {}, make("th", { class: "without", scope: "row" }, "Without it"), ...cells.map(({ cell }) => cell)));
+}
+
+function writeDrop(cell, drop, most) {
+  cell.append(`${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(Math.abs(drop) < 1 ? 2 : 1)}`);
+  cell.title = formatDrop(drop);
+  paint(cell, Math.max(drop, 0) / most, "warm_");
+}
+
+const ROOMY = 24; // columns up to which cells are large
+
+function drawGrid({ name: down, tokens: queries }, { name: across, tokens: keys, reversed }) {
+  const upright = keys.every((t) => t.start === t.end || countLetters(t.text) <= 1);
+  const table = make("table", { class: upright ? "grid upright" : "grid slanted", role: "grid", dir: reversed ? "rtl" : "ltr" });
+  table.setAttribute("aria-label", "Attention weights: a row for each query token, a column for each key token");
+  const sources = keys.map((token, column) => drawHeader(token, "source", -1, column));
+  const targets = queries.map((token, row) => drawHeader(token, "target", row, -1));
+  const cells = targets.map((_, row) => sources.map((_, column) => drawCell("td", "", row, column)));
+  const rows = targets.map((target, row) => make("tr", {}, target, ...cells[row]));
+  const corner = make("td", { class: "corner" }, make("span", { class: "name" }, `${across} ${reversed ? "←" : "→"}`), make("span", { class: "name" }, `${down} ↓`));
+  table.classList.toggle("roomy", keys.length <= ROOMY);
+  table.append(make("thead", {}, make("tr", {}, corner, ...sources)), make("tbody", {}, ...rows));
+  measureLabels(table, keys);
+  targets[0].tabIndex = 0;
+  return { table, sources, targets, cells, at: (row, column) =>
+    row < 0 ? sources[column] : column < 0 ? targets[row] : cells[row]?.[column] };
+}
+
+function drawHeader(token, kind, row, column) {
+  const cell = drawCell("th", kind, row, column);
+  cell.scope = kind === "source" ? "col" : "row";
+  const long = countLetters(showText(token.text)) > 1 ? "label long" : "label";
+  cell.append(make("bdi", { class: long, dir: "auto" }, showText(token.text)));
+  if (token.confidence !== null && token.confidence !== undefined) {
+    cell.append(make("span", { class: "confidence", title: "confidence" }, formatShare(token.confidence)));
+  }
+  return cell;
+}
+
+function drawCell(tag, kind, row, column) {
+  const cell = make(tag, { class: kind || null, tabindex: -1, role: tag === "td" ? "gridcell" : null });
+  Object.assign(cell.dataset, { row, column });
+  return cell;
+}
+
+// Slanted labels take no room in a table, so the room is measured with the fonts the reader has.
+function measureLabels(table, tokens) {
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "14px system-ui, sans-serif";
+  const widths = tokens.map((token) => Math.min(pen.measureText(showText(token.text)).width, 170));
+  const longest = Math.max(...widths);
+  table.style.setProperty("--rise", `${Math.ceil(longest * 0.82 + 24)}px`);
+  table.style.setProperty("--overhang", `${Math.ceil(widths.at(-1) * 0.58 + 12)}px`);
+}
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+function walk(view, grid, event) {
+  const from = event.target.closest("[data-row]");
+  const step = STEPS[event.key];
+  if (!from || !step) return;
+  event.preventDefault();
+  const { row, column } = readPlace(from);
+  const [down, ahead] = [step[0], view.columns.reversed ? -step[1] : step[1]];
+  const to = row + down < 0 && column + ahead < 0 ? null : grid.at(row + down, column + ahead);
+  if (!to) return;
+  from.tabIndex = -1;
+  to.tabIndex = 0;
+  to.setAttribute("aria-label", describe(view, readPlace(to)).map((part) => part.textContent ?? part).join(""));
+  to.focus();
+}
+
+function lightGrid(view, { sources, targets, cells }, here) {
+  [...sources, ...targets].forEach(unpaint);
+  const marked = (r, c) => here !== null && (r === here.row || c === here.column);
+  cells.forEach((row, r) => row.forEach((cell, c) => cell.classList.toggle("here", marked(r, c))));
+  if (here && here.row >= 0) {
+    lightHeaders(sources, view.weights[here.row], view.scale);
+    targets[here.row].classList.add("chosen");
+  }
+  if (here && here.column >= 0) {
+    if (here.row < 0) lightHeaders(targets, view.weights.map((row) => row[here.column]), view.scale);
+    sources[here.column].classList.add("chosen");
+  }
+}
+
+function lightHeaders(headers, weights, scale) {
+  headers.forEach((header, index) => paint(header, weights[index] / scale));
+}

@@ -1,0 +1,82 @@
+// The report of a run, from the top: what it is, its scores, how it learned, what it wrote, where it failed.
+
+const NO_MISTAKES = "No mistakes to show: none were recorded for this run.";
+const waiting = []; // heatmaps are drawn when somebody opens them; printing opens all
+
+function drawReport(report) {
+  const learned = report.history.length ? [drawCurves(report.history)] : [say("No learning history was kept.")];
+  const examples = report.examples.map((example, index) => drawExample(example, index === 0));
+  const mistakes = report.mistakes.map((example) => drawExample(example, false));
+  return [
+    make("h1", { dir: "auto" }, report.title),
+    make("div", { class: "cards" }, ...report.scores.map(drawCard)),
+    ...drawSection("How it learned", learned),
+    ...drawSection("Examples", examples.length ? examples : [say("No examples were kept.")]),
+    ...drawSection("Worst mistakes", mistakes.length ? mistakes : [say(NO_MISTAKES)]),
+    ...drawSection("Facts", [drawFacts(report.facts)]),
+  ];
+}
+
+function drawSection(name, content) {
+  return [make("h2", {}, name), ...content];
+}
+
+function say(sentence) {
+  return make("p", { class: "quiet" }, sentence);
+}
+
+function drawCard(score) {
+  return make("div", { class: "card" },
+    make("span", { class: "name" }, score.name),
+    make("span", { class: "value" }, formatNumber(score.value), make("small", {}, score.unit)),
+    make("code", { class: "signature" }, score.signature));
+}
+
+function drawFacts(facts) {
+  const pairs = Object.entries(facts).flatMap(([name, value]) =>
+    [make("dt", {}, name), make("dd", { dir: "auto" }, String(value))]);
+  return pairs.length ? make("dl", { class: "facts" }, ...pairs) : say("Nothing is recorded.");
+}
+
+function drawExample(example, open) {
+  const line = drawSummary(example);
+  if (!example.trace) return make("div", { class: "example" }, line, say(settings.no_attention));
+  const details = make("details", { class: "example" }, make("summary", {}, line));
+  const draw = once(() => details.append(showTrace(example.trace)));
+  details.addEventListener("toggle", () => details.open && draw());
+  waiting.push(() => { draw(); details.open = true; });
+  if (open) { draw(); details.open = true; }
+  return details;
+}
+
+function once(act) {
+  let done = false;
+  return () => {
+    if (!done) act();
+    done = true;
+  };
+}
+
+function drawSummary(example) {
+  const verdict = judge(example);
+  const rows = [["source", [example.source]], ["prediction", markEdits(example, 1, "del")]];
+  if (example.edits) rows.push(["reference", markEdits(example, 2, "ins")]);
+  if (example.further_references.length) rows.push(...[example.reference, ...example.further_references].map((text) => ["reference", [text]]));
+  const lines = rows.map(([name, content]) => make("span", { class: "line" },
+    make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, ...content)));
+  const score = make("span", { class: "score" }, verdict, ` score ${formatNumber(example.score)}`);
+  return make("div", { class: "summary" }, make("div", { class: "lines" }, ...lines), score);
+}
+
+// Whether an output is right; nothing where no single text is.
+function judge(example) {
+  if (example.reference === null || example.further_references.length) return null;
+  return make("b", { class: example.edits ? "wrong" : "right" }, example.edits ? "✗" : "✓");
+}
+
+// The texts with what differs marked: `side` 1 is the prediction, 2 the reference.
+function markEdits(example, side, tag) {
+  if (!example.edits) return [example.target];
+  const parts = example.edits.filter((edit) => edit[side]);
+  return parts.map((edit) => (edit[0] === "equal" ? edit[side] : make(tag, {}, edit[side])));
+}

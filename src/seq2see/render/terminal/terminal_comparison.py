@@ -1,0 +1,47 @@
+"""A comparison of runs in the terminal: its tables, notes and facts."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from seq2see.metrics.length import LengthScores
+from seq2see.render.figures.length_curve import NAMES
+from seq2see.render.html.comparison_page import Sheet
+
+
+def print_comparison(sheet: Sheet, *, metric: str | None = None) -> None:
+    """Print the tables and notes of a comparison.
+
+    Args:
+        sheet: what is compared.
+        metric: the score to list by source length; else BLEU, or exact match where there is none.
+    """
+    console = Console(markup=False, emoji=False, highlight=False)
+    console.print(_make_table(sheet))
+    if sheet.lengths is not None:
+        console.print(_make_length_table(sheet.runs, sheet.lengths, sheet.lengths.choose_metric(metric)))
+    for note in sheet.notes:
+        console.print(f"note: {note}", soft_wrap=True)
+    for name, fact in sheet.facts.items():
+        console.print(f"{name}: {fact}", style="dim", soft_wrap=True)
+
+
+def _make_table(sheet: Sheet) -> Table:
+    """Return what runs are compared by, a column a run."""
+    table = Table("", *sheet.runs, title=Text(sheet.title), title_justify="left")
+    for row in sheet.rows:
+        name = Text.assemble(row.name, (f", {row.about}" if row.about else "", "dim"))
+        table.add_row(name, *(Text.assemble(cell.text, (f" {cell.note}", "dim")) for cell in row.cells))
+    return table
+
+
+def _make_length_table(runs: Sequence[str], lengths: LengthScores, metric: str) -> Table:
+    """Return one metric by the length of the source, a column a run."""
+    title = f"{NAMES[metric]} by source length"
+    table = Table(lengths.buckets.unit, "sentences", *runs, title=title, title_justify="left")
+    for place, bucket in enumerate(lengths.buckets.buckets):
+        values = (f"{scores[place]:.2f}" for scores in lengths.scores[metric].values())
+        table.add_row(bucket.label, f"{len(bucket.rows):,}" + (" (few)" if bucket.few else ""), *values)
+    return table

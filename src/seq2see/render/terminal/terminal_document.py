@@ -1,0 +1,80 @@
+"""A document in the terminal: its sentences with their attention weights, and its words in the colours of theirs."""
+
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from seq2see.explain.document_trace import AttendedSentence, DocumentTrace
+from seq2see.metrics.rank import RankAgreement
+from seq2see.render.colours import DARK, WARM_DARK, mix_colour
+from seq2see.render.token_label import show_text
+
+BARS = " ▏▎▍▌▋▊▉█"
+CELLS = 6  # of the longest bar
+HEAVIEST = 8  # words that are named below
+
+
+def render_document(trace: DocumentTrace, *, width: int | None = None) -> Table:
+    """Return a row for each sentence; bars and a list of words say what colours say, too."""
+    table = Table(show_header=False, box=None, padding=(0, 1, 0, 0), title=_title(trace), title_justify="left")
+    table.width = width
+    largest = max((sentence.weight or 0.0 for sentence in trace.sentences), default=0.0) or 1.0
+    for sentence in trace.sentences:
+        side = [] if trace.is_flat else [_render_weight(sentence, largest)]
+        table.add_row(*side, _render_words(sentence, trace.max_strength))
+    for line in _summarise(trace):
+        table.add_row(*([] if trace.is_flat else [Text("")]), Text(line, style="dim"))
+    return table
+
+
+def _title(trace: DocumentTrace) -> Text:
+    shares = ", ".join(f"{name} {chance:.1%}" for name, chance in list(trace.probabilities.items())[:6])
+    return Text.assemble((trace.label, "bold"), f"  ({shares})" if shares else "")
+
+
+def _render_weight(sentence: AttendedSentence, largest: float) -> Text:
+    text = Text()
+    if sentence.weight is not None:
+        share = sentence.weight / largest
+        colour = mix_colour(share, stops=WARM_DARK)
+        text.append(f"{sentence.weight:.3f} ")
+        text.append(_draw_bar(share).ljust(CELLS), Style(color=colour))
+    if sentence.drop is not None:
+        text.append(f" {-sentence.drop:+.2f}", "dim")
+    return text
+
+
+def _draw_bar(share: float) -> str:
+    eighths = round(share * CELLS * 8)
+    return BARS[-1] * (eighths // 8) + BARS[eighths % 8].strip()
+
+
+def _render_words(sentence: AttendedSentence, strongest: float) -> Text:
+    text, last = Text(), sentence.start
+    for word, strength in zip(sentence.words, sentence.strengths, strict=True):
+        text.append(" " if word.start > last else "")
+        share = 0.0 if strength is None else strength / strongest
+        style = Style(bgcolor=mix_colour(share, stops=DARK), color="#10151d" if share > 0.6 else None)
+        text.append(show_text(word.text), style if share > 0.02 else None)
+        last = word.end
+    return text
+
+
+def _summarise(trace: DocumentTrace) -> list[str]:
+    pairs = [(s, w.text) for each in trace.sentences for s, w in zip(each.strengths, each.words, strict=True)]
+    ranked = sorted([pair for pair in pairs if pair[0]], key=lambda pair: -(pair[0] or 0.0))[:HEAVIEST]
+    named = ", ".join(f"{show_text(text)} {strength:.3f}" for strength, text in ranked)
+    lines = [f"words with the most attention: {named}"] if named else []
+    drops = [(word.drop, word.text) for each in trace.sentences for word in each.words if word.drop is not None]
+    largest = sorted(drops, key=lambda pair: -pair[0])[:HEAVIEST]
+    needed = ", ".join(f"{show_text(text)} {-drop:+.2g}" for drop, text in largest)
+    lines += [f"largest probability drops, word by word left out: {needed}"] if needed else []
+    agreements = (("sentences", trace.sentence_agreement), ("words", trace.word_agreement))
+    return lines + [say_agreement(name, agreement) for name, agreement in agreements if agreement is not None]
+
+
+def say_agreement(name: str, agreement: RankAgreement) -> str:
+    """Return a line that says how far attention agrees with occlusion."""
+    numbers = [("Kendall tau", agreement.kendall), ("Spearman", agreement.spearman)]
+    said = ", ".join(f"{what} {'undefined' if value is None else f'{value:.2f}'}" for what, value in numbers)
+    return f"rank agreement of attention with occlusion, {agreement.count} {name}: {said}"

@@ -1,0 +1,18 @@
+"""A trained run: its folder, its checkpoints, prediction, evaluation and comparison with other runs.
+
+`run.load` and `run.Run` are public as `seq2see.load` and `seq2see.Run`; the folder's layout is public, too.
+"""
+
+__all__ = [
+    "analysis",
+    "checkpoint",
+    "comparison",
+    "data_files",
+    "decoding",
+    "evaluation",
+    "folder",
+    "parallel_prediction",
+    "prediction_json",
+    "run",
+    "word_alignment",
+]

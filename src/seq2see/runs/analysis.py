@@ -1,0 +1,131 @@
+"""Analyses of runs from Python: evaluate one, compare several, align words; on files or on Python objects."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Unpack
+
+from seq2see.core.errors import DataError
+from seq2see.data.checks.infer import infer_modality
+from seq2see.data.formats.in_memory import Fields, collect_pairs, find_origin
+from seq2see.data.pairs import Origin, Pairs
+from seq2see.data.synthetic.shapes import read_things
+from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
+from seq2see.runs.comparison import Comparison, check_runs, name_runs
+from seq2see.runs.comparison import compare as compare_pairs
+from seq2see.runs.data_files import read_as_trained
+from seq2see.runs.evaluation import Evaluation
+from seq2see.runs.evaluation import evaluate as evaluate_pairs
+from seq2see.runs.parallel_prediction import choose_workers, start_workers
+from seq2see.runs.run import Run, load
+from seq2see.runs.word_alignment import Outcome, align_pairs, read_gold
+from seq2see.search.factory import read_options
+from seq2see.search.options import DecodeKeywords, DecodeOptions
+
+StrPath = str | os.PathLike[str]
+
+
+def evaluate(
+    run: Run,
+    data: object,
+    *,
+    fields: Fields | None = None,
+    bleu_tokenizer: str = DEFAULT_TOKENIZER,
+    workers: int = 0,
+    decode_options: DecodeOptions | None = None,
+) -> Evaluation:
+    """Score a run on data; see `Run.evaluate`."""
+    make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
+    with _reading(run, data, fields) as (pairs, origin):
+        pairs = run.task.group_references(pairs)
+        decoding = run.choose_decoding(decode_options)
+        workers = workers or choose_workers(run, len(pairs), decoding.search)
+        with start_workers(run, workers) as shared:
+            predictions = shared.predict(list(pairs.source), decoding=decoding)
+        things, name = read_things(origin.file), "the given pairs" if find_origin(data) is None else str(origin)
+        return evaluate_pairs(
+            run, pairs, name=name, predictions=predictions, bleu_tokenizer=bleu_tokenizer, things=things
+        )
+
+
+def compare(
+    runs: Sequence[Run | StrPath] | Mapping[str, Run | StrPath],
+    data: object,
+    *,
+    fields: Fields | None = None,
+    gold: StrPath | None = None,
+    bleu_tokenizer: str = DEFAULT_TOKENIZER,
+    workers: int = 0,
+    **options: Unpack[DecodeKeywords],
+) -> Comparison:
+    """Decode the same data with several runs: scores and whether they differ, speed, size and attention.
+
+    Args:
+        runs: two runs or more, or their folders, by name or in a list; the first one is the baseline.
+        data: anything that `seq2see.train` takes as data.
+        fields: the columns of source and target, where their names do not say it.
+        gold: a file of word alignments by people, to score the attention with.
+        bleu_tokenizer: how sacrebleu cuts texts for BLEU.
+        workers: processes that decode together; 0: as many as are worth it.
+        options: the fields of `seq2see.DecodeOptions`, such as beam=5, for all runs.
+    """
+    chosen = read_options(options)
+    given = list(runs.values()) if isinstance(runs, Mapping) else list(runs)
+    loaded = [each if isinstance(each, Run) else load(Path(each)) for each in given]
+    names = name_runs([run.folder.path for run in loaded])
+    named = dict(zip(list(runs) if isinstance(runs, Mapping) else names, loaded, strict=True))
+    check_runs(named)
+    with _reading(loaded[0], data, fields) as (pairs, origin):
+        truth = Path(gold) if gold is not None else None
+        return compare_pairs(
+            named, pairs, origin, options=chosen, bleu_tokenizer=bleu_tokenizer, gold=truth, workers=workers
+        )
+
+
+def align(
+    run: Run | StrPath,
+    data: object,
+    *,
+    fields: Fields | None = None,
+    gold: StrPath | None = None,
+    map_name: str | None = None,
+    head: int | None = None,
+    threshold: float = 0.0,
+) -> Outcome:
+    """Link the words of given pairs by the attention of a run while it writes the given targets.
+
+    Args:
+        run: a run or its folder.
+        data: anything that `seq2see.train` takes as data.
+        fields: the columns of source and target, where their names do not say it.
+        gold: a file of alignments by people (Pharaoh lines); with it every map and head is scored, and the best taken.
+        map_name: the attention map to take links from.
+        head: the head of the map, from 1; if none is given, the mean of all.
+        threshold: links with less attention are left out.
+    """
+    loaded = run if isinstance(run, Run) else load(Path(run))
+    with _reading(loaded, data, fields) as (pairs, origin):
+        truth = read_gold(Path(gold), pairs, origin) if gold is not None else None
+        return align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold)
+
+
+@contextmanager
+def _reading(run: Run, data: object, fields: Fields | None) -> Iterator[tuple[Pairs, Origin]]:
+    """The pairs of a path or of Python objects, and where they are while the analysis goes on."""
+    origin = find_origin(data, fields=fields)
+    with TemporaryDirectory(prefix="seq2see-") as place:
+        if origin is None:
+            origin = Origin(Path(place) / "data.jsonl", fields=_write(data, fields, Path(place) / "data.jsonl"))
+        pairs, _ = read_as_trained(origin, run.config)
+        wanted, got = run.task.source.reads, infer_modality(pairs)
+        if wanted != got:
+            raise DataError(f"this run reads {wanted}, and the data is {got}; give data such as it was trained on.")
+        yield pairs, origin
+
+
+def _write(data: object, fields: Fields | None, file: Path) -> Fields:
+    pairs = collect_pairs(data, fields=fields)
+    pairs.save(file, replace=True)
+    return pairs.fields

@@ -1,0 +1,106 @@
+"""Checkpoints: one safetensors file each, with everything needed to go on, that knows whether it is whole."""
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn, optim
+
+from seq2see.core.errors import CheckpointError
+from seq2see.system.files import write_atomic
+
+FORMAT = "seq2see 2"  # of a checkpoint file
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Tensors by name, and facts as JSON."""
+
+    tensors: Mapping[str, Tensor]
+    facts: Mapping[str, Any]
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write tensors and facts with a digest over both; a tensor with several names is written once."""
+    tensors, others = _tell_apart(checkpoint.tensors)
+    facts = json.dumps(checkpoint.facts, ensure_ascii=False, sort_keys=True)
+    names = {"names": json.dumps(others, sort_keys=True)} if others else {}
+    metadata = {"format": FORMAT, "facts": facts, **names, "digest": _digest(tensors, facts + "".join(names.values()))}
+    write_atomic(path, save(tensors, metadata))
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint; one that is truncated or was changed is an error that names the file."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: there is no such file; is the training still to be run?") from None
+    except (SafetensorError, OSError, struct.error, ValueError) as error:
+        raise CheckpointError(
+            f"{path}: the file is damaged or cut short ({error}); copy the run again, or train anew."
+        ) from None
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
+    if metadata.get("digest") != _digest(tensors, metadata.get("facts", "") + metadata.get("names", "")):
+        raise CheckpointError(f"{path}: the file was changed or damaged since it was written (its digest differs).")
+    others = {name: tensors[first] for name, first in json.loads(metadata.get("names", "{}")).items()}
+    return Checkpoint({**tensors, **others}, json.loads(metadata["facts"]))
+
+
+def average(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of each tensor over several checkpoints; a tensor with several names keeps them."""
+    apart, others = _tell_apart(checkpoints[0])
+    means = {
+        name: torch.stack([tensors[name].double() for tensors in checkpoints]).mean(dim=0).to(first.dtype)
+        for name, first in apart.items()
+    }
+    return {**means, **{name: means[first] for name, first in others.items()}}
+
+
+def dump_optimizer(optimizer: optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """The optimizer's tensors under the names of the parameters they belong to."""
+    return {
+        f"{key}.{name}": value
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state[parameter].items()
+    }
+
+
+def restore_optimizer(optimizer: optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Put the optimizer's tensors back to their parameters."""
+    for name, parameter in model.named_parameters():
+        keys = [key.removesuffix(f".{name}") for key in tensors if key.endswith(f".{name}")]
+        optimizer.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys if "." not in key}
+
+
+def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Each tensor under its first name, and for every other name of it the first one."""
+    apart: dict[str, Tensor] = {}
+    others: dict[str, str] = {}
+    firsts: dict[Any, str] = {}
+    for name, tensor in tensors.items():
+        place = (tensor.data_ptr(), tensor.shape, tensor.stride())
+        first = firsts.setdefault(place, name) if tensor.numel() else name
+        if first == name:
+            apart[name] = tensor.detach().contiguous()
+        else:
+            others[name] = first
+    return apart, others
+
+
+def _digest(tensors: Mapping[str, Tensor], facts: str) -> str:
+    digest = hashlib.sha256(facts.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name]
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()

@@ -1,0 +1,247 @@
+"""Runs side by side on the same pairs: scores and whether they differ, speed, size and attention."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.data.pairs import Origin, Pairs
+from seq2see.explain.head_alignment import HeadSelection, list_heads
+from seq2see.explain.statistics import AttentionStatistics
+from seq2see.metrics.alignment import Agreement, Gold
+from seq2see.metrics.length import LengthScores, score_buckets, sort_by_length
+from seq2see.metrics.significance import Tested, compare_captions, compare_systems
+from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
+from seq2see.runs.decoding import Decoding
+from seq2see.runs.evaluation import count_minutes, count_parameters, measure_attention
+from seq2see.runs.parallel_prediction import choose_workers, start_workers
+from seq2see.runs.run import Prediction, Run
+from seq2see.runs.word_alignment import Alignment, align, find_best_head, force_pairs, read_gold, score_heads
+from seq2see.search.options import DecodeOptions
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+CHUNK = 400  # sources that each worker decodes between two moves of the bar
+
+Advance = Callable[..., None]
+Progress = Callable[[str, int], AbstractContextManager[Advance]]  # what is done, and how many times
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """The alignment error rate of a run, for each map and head.
+
+    Args:
+        default: the head that is taken without gold alignments.
+        best: the head with the lowest error rate.
+        agreements: of each head with the gold alignments.
+    """
+
+    default: HeadSelection
+    best: HeadSelection
+    agreements: dict[HeadSelection, Agreement]
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return the error rates by the names of maps and heads, for programs."""
+        maps = {str(selection): asdict(agreement) for selection, agreement in self.agreements.items()}
+        return {"default": str(self.default), "best": str(self.best), "maps": {**maps}}
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One run with its predictions and all that was measured of it.
+
+    Args:
+        name: a short name.
+        run: the run.
+        predictions: one for each source.
+        tested: its metrics with their intervals and p values.
+        seconds: what decoding took.
+        attention: statistics of its attention; None without any.
+        aligned: its alignment error rates, if there is gold.
+    """
+
+    name: str
+    run: Run
+    predictions: Sequence[Prediction]
+    tested: Sequence[Tested]
+    seconds: float
+    attention: AttentionStatistics | None
+    aligned: AlignmentScores | None
+
+    @property
+    def speed(self) -> float:
+        """Sentences decoded in a second."""
+        return len(self.predictions) / max(self.seconds, 1e-9)
+
+    @property
+    def parameters(self) -> int:
+        """All numbers that were learned."""
+        return count_parameters(self.run)
+
+    @property
+    def megabytes(self) -> float:
+        """The size of the weights on the disk."""
+        return self.run.folder.weights_file.stat().st_size / 1e6
+
+    @property
+    def minutes(self) -> float | None:
+        """How long it was trained, if its folder says so."""
+        return count_minutes(self.run)
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return everything that was measured of this run, for programs."""
+        tested = {
+            t.metric.name: {**asdict(t.metric), "interval": t.interval, "p_value": t.p_value} for t in self.tested
+        }
+        return {
+            "name": self.name,
+            "run": str(self.run.folder.path),
+            "preset": self.run.config.preset,
+            "metrics": {**tested},
+            "sentences_per_second": self.speed,
+            "parameters": self.parameters,
+            "megabytes": self.megabytes,
+            "training_minutes": self.minutes,
+            "attention": None if self.attention is None else asdict(self.attention),
+            "alignment": None if self.aligned is None else self.aligned.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs on the same pairs; the first one is the baseline."""
+
+    data: str
+    pairs: Pairs
+    runs: Sequence[ComparedRun]
+    lengths: LengthScores | None  # None for images
+    workers: int = 1  # processes that decoded together
+
+    @property
+    def unit(self) -> str:
+        """What a source is."""
+        return "image" if self.lengths is None else "sentence"
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return everything that was measured, for programs."""
+        return {
+            "data": self.data,
+            "pairs": len(self.pairs),
+            "workers": self.workers,
+            "runs": [each.to_dict() for each in self.runs],
+            "lengths": None if self.lengths is None else self.lengths.to_dict(),
+        }
+
+
+def name_runs(paths: Sequence[Path]) -> list[str]:
+    """Return a short name for each run folder, or its path where short names are the same."""
+    if len(paths) < 2:
+        raise Seq2SeeError(f"a comparison needs at least two run folders; got {len(paths)}.")
+    places = [path.resolve() for path in paths]
+    for place, path in zip(places, paths, strict=True):
+        if places.count(place) > 1:
+            raise Seq2SeeError(f"{path} is given twice; name each run folder once.")
+    names = [place.name for place in places]
+    return names if len(set(names)) == len(names) else [str(path) for path in paths]
+
+
+def compare(
+    runs: Mapping[str, Run],
+    pairs: Pairs,
+    origin: Origin,
+    *,
+    options: DecodeOptions | None = None,
+    bleu_tokenizer: str = DEFAULT_TOKENIZER,
+    gold: Path | None = None,
+    workers: int = 0,
+    progress: Progress = lambda what, total: nullcontext(lambda count=1: None),
+) -> Comparison:
+    """Decode the pairs with every run, then score, measure and align.
+
+    Args:
+        runs: the runs by their names, the baseline first.
+        pairs: sources with their references.
+        origin: where the pairs come from.
+        beam: the width of the beam for all; else each run searches as configured.
+        bleu_tokenizer: as sacrebleu names it.
+        gold: a file of alignments by people.
+        workers: processes that decode together; 0 chooses their number.
+        progress: is told what is done and how many steps it has.
+    """
+    make_bleu(bleu_tokenizer)  # refuse an unknown tokenizer before decoding
+    images = check_runs(runs)
+    if gold is not None and images:
+        raise Seq2SeeError("--gold aligns words with words, but these runs read images; leave it out.")
+    pairs = pairs if gold is not None else next(iter(runs.values())).task.group_references(pairs)
+    truth = read_gold(gold, pairs, origin) if gold is not None else None
+    decoding = {name: run.choose_decoding(options) for name, run in runs.items()}
+    workers = workers or max(choose_workers(run, len(pairs), decoding[name].search) for name, run in runs.items())
+    decoded = {name: _decode(name, run, pairs, decoding[name], workers, progress) for name, run in runs.items()}
+    texts = {name: [prediction.text for prediction in found] for name, (found, _) in decoded.items()}
+    with progress("scoring", 1) as advance:
+        if images:
+            tested, lengths = compare_captions(texts, pairs.references), None
+        else:
+            tested = compare_systems(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
+            lengths = _score_lengths(texts, pairs, bleu_tokenizer)
+        advance()
+    compared = []
+    for name, run in runs.items():
+        predictions, seconds = decoded[name]
+        with progress(f"{name}: attention", len(pairs) * (1 if truth is None else 2)) as advance:
+            statistics = measure_attention(run, predictions, progress=advance)
+            aligned = _align(run, pairs, truth, advance) if truth is not None and statistics is not None else None
+        compared.append(ComparedRun(name, run, predictions, tested[name], seconds, statistics, aligned))
+    return Comparison(str(origin), pairs, compared, lengths, workers)
+
+
+def check_runs(runs: Mapping[str, Run]) -> bool:
+    """Return whether the runs caption images; refuse what cannot be compared."""
+    for name, run in runs.items():
+        if not run.task.writes_text:
+            raise Seq2SeeError(
+                f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
+            )
+    seeing = [name for name, run in runs.items() if run.task.source.tokenizer is None]
+    reading = [name for name in runs if name not in seeing]
+    if seeing and reading:
+        raise Seq2SeeError(f"{seeing[0]} reads images and {reading[0]} reads texts; compare runs of one kind.")
+    return bool(seeing)
+
+
+def _decode(
+    name: str, run: Run, pairs: Pairs, decoding: Decoding, workers: int, progress: Progress
+) -> tuple[list[Prediction], float]:
+    predictions: list[Prediction] = []
+    with start_workers(run, workers) as shared, progress(f"{name}: decoding", len(pairs)) as advance:
+        shared.predict(pairs.source[:2], decoding=decoding)  # the first call of a program warms up
+        began, together = time.perf_counter(), CHUNK * workers
+        for start in range(0, len(pairs), together):
+            some = pairs.source[start : start + together]
+            predictions += shared.predict(some, decoding=decoding)
+            advance(len(some))
+        return predictions, time.perf_counter() - began
+
+
+def _score_lengths(texts: Mapping[str, Sequence[str]], pairs: Pairs, bleu_tokenizer: str) -> LengthScores:
+    buckets = sort_by_length(pairs.source)
+    scores: dict[str, dict[str, list[float]]] = {}
+    for name, outputs in texts.items():
+        for row in score_buckets(buckets, outputs, pairs.references, bleu_tokenizer=bleu_tokenizer):
+            for metric in row:
+                scores.setdefault(metric.name, {}).setdefault(name, []).append(metric.value)
+    return LengthScores(buckets, scores)
+
+
+def _align(run: Run, pairs: Pairs, gold: Sequence[Gold], advance: Advance) -> AlignmentScores | None:
+    try:
+        alignment: Alignment = align(run, force_pairs(run, pairs), select=list_heads, progress=advance)
+    except AttentionError:
+        return None
+    ranked = score_heads(alignment, gold)
+    return AlignmentScores(alignment.default, find_best_head(ranked), ranked)

@@ -1,0 +1,37 @@
+"""Where the data of a configuration comes from, and how other data is read for its run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from seq2see.config.schema import Config, ParallelFiles, Split
+from seq2see.core.errors import DataError
+from seq2see.data.checks.data_doctor import Usable, read_usable
+from seq2see.data.pairs import Origin
+
+
+def origins(config: Config) -> dict[str, Origin]:
+    """Return the files of each split that the configuration names, the training data first."""
+    data = config.data
+    fields = None if data.fields is None else (data.fields[0], data.fields[1])
+    named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
+    return {name: _origin(split, fields) for name, split in named.items() if split is not None}
+
+
+def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:
+    if isinstance(split, ParallelFiles):
+        return Origin(Path(split.source), Path(split.target))
+    return Origin(Path(split), fields=fields)
+
+
+def read_as_trained(origin: Origin, config: Config) -> Usable:
+    """Pairs by the columns the run was trained on if the file has them, else by its only two; no broken images."""
+    names = config.data.fields
+    if origin.fields is None and names and origin.target_file is None:
+        try:
+            return read_usable(replace(origin, fields=(names[0], names[1])))
+        except DataError as error:
+            try:
+                return read_usable(origin)
+            except DataError:
+                raise error from None
+    return read_usable(origin)

@@ -1,0 +1,179 @@
+"""The evaluation of a run on held-out pairs: predictions beside their references, metrics and attention statistics."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from seq2see.core.box import NamedBox
+from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.data.pairs import Pairs
+from seq2see.explain.cross_attention import trace_cross_attention
+from seq2see.explain.forced_output import ForcedOutput
+from seq2see.explain.head_alignment import choose_units
+from seq2see.explain.output_trace import OutputTrace
+from seq2see.explain.statistics import AttentionStatistics, StatisticsAccumulator
+from seq2see.metrics.caption import rouge_l, tokenise_caption
+from seq2see.metrics.labels import Bin, tabulate_reliability
+from seq2see.metrics.pointing import Pointing, find_mentions, point, score_pointing
+from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, word_error_rate
+from seq2see.runs.run import Prediction, Run
+from seq2see.tasks.calibration import undo_temperature
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Predictions beside their references, and their metrics.
+
+    Args:
+        name: of the data.
+        references: the first reference of each prediction.
+        predictions: the predictions.
+        metrics: what they score.
+        more: the further references of each, if any has several.
+    """
+
+    name: str
+    references: Sequence[str]
+    predictions: Sequence[Prediction]
+    metrics: Sequence[Metric]
+    more: Sequence[Sequence[str]] = ()
+
+    @property
+    def mistakes(self) -> list[int]:
+        """The rows of wrong predictions, the most confident first, because those mislead people most.
+
+        No single caption of several is right, so of captions all are listed, those with the lowest ROUGE-L first.
+        """
+        if any(self.more) and self.predictions[0].run.task.source.tokenizer is None:
+            return sorted(range(len(self.predictions)), key=self._score_caption)
+        rows = [row for row in range(len(self.predictions)) if not self.is_correct(row)]
+        return sorted(rows, key=lambda row: -self.predictions[row].score)
+
+    def is_correct(self, row: int) -> bool:
+        """Whether a prediction is one of its references."""
+        one = self.predictions[row]
+        return any(one.run.task.is_correct(one.text, known) for known in self._list_references(row))
+
+    def further_references(self, row: int) -> Sequence[str]:
+        """Return the references of a prediction behind the first."""
+        return self.more[row] if self.more else ()
+
+    def _list_references(self, row: int) -> list[str]:
+        return [self.references[row], *self.further_references(row)]
+
+    def _score_caption(self, row: int) -> float:
+        known = [tokenise_caption(text) for text in self._list_references(row)]
+        return rouge_l(tokenise_caption(self.predictions[row].text), known)
+
+
+def evaluate(
+    run: Run,
+    pairs: Pairs,
+    *,
+    name: str,
+    predictions: Sequence[Prediction] | None = None,
+    bleu_tokenizer: str = DEFAULT_TOKENIZER,
+    things: Mapping[str, Sequence[NamedBox]] | None = None,
+) -> Evaluation:
+    """Score predictions of all sources against their targets.
+
+    Args:
+        run: the run.
+        pairs: sources with their references.
+        name: what the data is called.
+        predictions: one for each source; they are made as configured if none are given.
+        bleu_tokenizer: as sacrebleu names it.
+        things: which things are where in images; with them, attention is scored by the pointing game.
+    """
+    if predictions is None:
+        pairs = run.task.group_references(pairs)
+        predictions = run.predict(list(pairs.source))
+    metrics = run.task.score(predictions, pairs, bleu_tokenizer=bleu_tokenizer)
+    # several runs together give no likelihood of a whole target at once
+    perplexity = run.task.likelihood_metrics(run.model, pairs) if not run.others else []
+    pointing = play_pointing(run, predictions, things) if run.task.writes_text and things else []
+    return Evaluation(name, pairs.target, predictions, [*metrics, *perplexity, *pointing], pairs.more)
+
+
+def play_pointing(
+    run: Run, predictions: Sequence[Prediction], things: Mapping[str, Sequence[NamedBox]]
+) -> list[Metric]:
+    """Return the metrics of the pointing game (Zhang et al. 2016, arXiv:1608.00507); none without attention."""
+    outputs = [ForcedOutput.from_output(each) for each in predictions if each.ids and each.source in things]
+    pointed: list[Pointing] = []
+    grid = (0, 0)
+    try:
+        for number, trace in trace_cross_attention(*run.transduction, outputs):
+            grid = trace.grid or grid
+            mentions = find_mentions(trace.target, things[outputs[number].source])
+            pointed += point(trace.weights, grid=grid, tokens=trace.target_tokens, mentions=mentions)
+    except AttentionError:
+        return []
+    return score_pointing(pointed, grid=grid) if pointed else []
+
+
+def measure_word_error_rate(run: Run, pairs: Pairs) -> Metric:
+    """Return the word error rate of outputs that may become longer than every reference."""
+    longest = max(len(ids) for ids in run.task.target.ids(pairs.target))
+    outputs = [prediction.text for prediction in run.predict(list(pairs.source), max_length=2 * longest)]
+    return word_error_rate(outputs, pairs.target)
+
+
+def find_attention(prediction: Prediction) -> OutputTrace | None:
+    """Return the attention behind a prediction, or None for a model that has none."""
+    try:
+        return prediction.attention
+    except Seq2SeeError:
+        return None
+
+
+def measure_attention(
+    run: Run, predictions: Sequence[Prediction], *, progress: Callable[[], None] = lambda: None
+) -> AttentionStatistics | None:
+    """Return statistics of the attention behind a run's own outputs, or None for a model that has none.
+
+    Args:
+        run: the run.
+        predictions: its outputs.
+        progress: is called after each of them.
+    """
+    if not run.task.writes_text:
+        return None  # a label has no steps whose attention could be measured
+    outputs = [ForcedOutput.from_output(prediction) for prediction in predictions if prediction.ids]
+    units = choose_units([each.source for each in outputs], [each.target for each in outputs])
+    statistics = StatisticsAccumulator(units)
+    try:
+        for _, trace in trace_cross_attention(*run.transduction, outputs):
+            statistics.add(trace)
+            progress()
+    except AttentionError:
+        return None
+    return statistics.result()
+
+
+def tabulate_calibration(run: Run, result: Evaluation) -> dict[str, list[Bin]]:
+    """Return how often labels are right against their probability, before and after calibration (temperature scaling).
+
+    Guo et al. 2017 (arXiv:1706.04599). There are no tables unless every source has one label.
+    """
+    known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
+    if not known:
+        return {}
+    task, _ = run.classification
+    if task.target.many:
+        return {}
+    correct = [task.is_correct(prediction.text, reference) for prediction, reference in known]
+    scores = {"as predicted": [prediction.score for prediction, _ in known]}
+    if task.temperature != 1.0:
+        scores["before calibration"] = [undo_temperature(p.probabilities or {}, task.temperature) for p, _ in known]
+    return {name: tabulate_reliability(each, correct) for name, each in scores.items()}
+
+
+def count_parameters(run: Run) -> int:
+    """Return how many numbers were learned."""
+    return sum(parameter.numel() for parameter in run.model.parameters())
+
+
+def count_minutes(run: Run) -> float | None:
+    """Return how long the run was trained, if its folder says so."""
+    history = run.folder.read_metrics()
+    return sum(row.get("seconds", 0.0) for row in history) / 60 if history else None

@@ -1,0 +1,261 @@
+"""The run folder: the unit of sharing. Weights, tokenizers, configuration, metrics; no pickle anywhere."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from seq2see import __version__
+from seq2see.config.load import load_config
+from seq2see.config.schema import Config
+from seq2see.core.errors import CheckpointError, ConfigError, TokenError
+from seq2see.core.registry import shorten
+from seq2see.data.modalities.learn import read_modality, read_target
+from seq2see.models.network import Network
+from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from seq2see.system.files import write_atomic
+from seq2see.system.foreign_code import admit
+from seq2see.tasks.task import Task, find_task
+
+T = TypeVar("T")
+
+SIDES = ("source", "target")
+FORMAT = 2  # of the run folder: its files, and the names of config keys and weights inside them
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """A folder that holds one run."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration, for people and for us."""
+        return self.path / "config.yaml"
+
+    @property
+    def format_file(self) -> Path:
+        """The format of the run folder, and the version of seq2see that wrote it."""
+        return self.path / "run.json"
+
+    @property
+    def weights_file(self) -> Path:
+        """The weights that predict."""
+        return self.path / "weights.safetensors"
+
+    @property
+    def best_weights_file(self) -> Path:
+        """The best weights by validation, where the weights that predict are an average."""
+        return self.path / "checkpoints" / "best.safetensors"
+
+    @property
+    def data_folder(self) -> Path:
+        """The data of a training on Python objects, which have no file of their own."""
+        return self.path / "data"
+
+    @property
+    def metrics_file(self) -> Path:
+        """One JSON object a line: what was measured while training."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def report_file(self) -> Path:
+        """The page about the run."""
+        return self.path / "report.html"
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder holds anything."""
+        return self.path.is_dir() and any(self.path.iterdir())
+
+    def holds_run(self) -> bool:
+        """Whether a run has begun in the folder; anything else in it is an error."""
+        if self.path.exists() and not self.path.is_dir():
+            raise CheckpointError(f"{self.path}: this is a file; give a folder for the run.")
+        if self.exists and not self.config_file.is_file():
+            raise CheckpointError(f"{self.path}: the folder holds other files and no run; choose another (out).")
+        return self.exists
+
+    def create(self, config_text: str) -> None:
+        """Make the folder with its configuration."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            (self.path / "checkpoints").mkdir(exist_ok=True)
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
+        written = {"format": FORMAT, "seq2see": __version__}
+        write_atomic(self.format_file, json.dumps(written, indent=1) + "\n")
+        write_atomic(self.config_file, config_text)
+
+    def read_config(self) -> Config:
+        """The configuration the run was started with."""
+        if not self.path.is_dir():
+            raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
+        if not self.config_file.is_file():
+            raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
+        self._check_format()
+        if not self.config_file.read_bytes().rstrip().endswith(b"..."):
+            raise CheckpointError(
+                f"{self.config_file}: the file is cut short, or not one of seq2see (its last line must be `...`); "
+                "choose another folder."
+            )
+        return load_config(file=self.config_file).config
+
+    def _check_format(self) -> None:
+        """Refuse a run folder whose format this version does not read."""
+        try:
+            content = json.loads(self.format_file.read_bytes()) if self.format_file.is_file() else {"format": 1}
+            found = content["format"]
+        except (ValueError, KeyError, TypeError):
+            raise CheckpointError(
+                f"{self.format_file}: the file is damaged; copy the run again, or train anew."
+            ) from None
+        if found != FORMAT:
+            remedy = "train the run again" if found in range(FORMAT) else "install a newer seq2see"
+            raise CheckpointError(
+                f"{self.path}: a run folder must have format {FORMAT} for seq2see {__version__}; got format "
+                f"{shorten(found)}; {remedy}."
+            )
+
+    def write_task(self, task: Task) -> None:
+        """Save the tokenizers."""
+        for side in SIDES:
+            write_atomic(self._tokenizer_file(side), getattr(task, side).to_json())
+
+    def read_task(self) -> Task:
+        """The task with its tokenizers."""
+        task = find_task(self.read_config().task)
+        return task(self._read_side("source", read_modality), self._read_side("target", read_target))
+
+    @property
+    def has_task(self) -> bool:
+        """Whether both tokenizers were written."""
+        return all(self._tokenizer_file(side).is_file() for side in SIDES)
+
+    def write_weights(self, tensors: Mapping[str, Tensor], config: Config, facts: Mapping[str, Any]) -> None:
+        """Put these weights in the place of those that predict, with what else is worth knowing of them."""
+        digests = {side: self._tokenizer_digest(side) for side in SIDES}
+        known = {**facts, "tokenizers": digests, "model": _shape(config)}
+        write_checkpoint(self.weights_file, Checkpoint(tensors, known))
+
+    def read_weights(self, config: Config) -> Checkpoint:
+        """The weights that predict, if configuration and tokenizers are still those they were trained with."""
+        checkpoint = read_checkpoint(self.weights_file)
+        for side in SIDES:
+            if checkpoint.facts["tokenizers"][side] != self._tokenizer_digest(side):
+                raise CheckpointError(f"{self._tokenizer_file(side)}: the file was changed or damaged since training.")
+        changes = describe_changes(checkpoint.facts["model"], _shape(config))
+        if changes:
+            raise ConfigError(
+                f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
+            )
+        return checkpoint
+
+    def open(self, *, trust: bool = False) -> tuple[Config, Task, Network]:
+        """Configuration, task and model, with the weights that predict; `trust` lets it run code of its own."""
+        config = self.read_config()
+        admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
+        task, weights = self.read_task(), self.read_weights(config)
+        task = task.with_saved_state(weights.facts)
+        model = task.build(config)
+        try:
+            model.load_state_dict(dict(weights.tensors))
+        except RuntimeError:
+            raise CheckpointError(
+                f"the weights in {self.path} must fit the model of its configuration; got others, perhaps of another "
+                "version of seq2see; train it again."
+            ) from None
+        return config, task, model.eval()
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole folder to a place where nothing is yet; a copy that fails leaves nothing behind."""
+        self.read_config()
+        if path.exists():
+            raise CheckpointError(f"{path}: a run must be saved where nothing is yet; choose another path.")
+        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        try:
+            shutil.copytree(self.path, draft)
+            os.replace(draft, path)
+        except (OSError, shutil.Error) as error:
+            raise CheckpointError(f"{path}: the run cannot be copied: {error}; make room and try again.") from error
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints to go on from, newest first."""
+        return sorted((self.path / "checkpoints").glob("update-*.safetensors"), reverse=True)
+
+    def checkpoint_file(self, update: int) -> Path:
+        """Where the checkpoint of an update is kept."""
+        return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        """What was measured; a last line that a crash cut short is left out."""
+        if not self.metrics_file.is_file():
+            return []
+        rows = []
+        for line in self.metrics_file.read_text(encoding="utf-8").splitlines():
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError:
+                break
+        return rows
+
+    def rewind_metrics(self, update: int) -> None:
+        """Forget what was measured after an update, because it is going to be measured again."""
+        rows = [json.dumps(row) for row in self.read_metrics() if row["update"] <= update]
+        write_atomic(self.metrics_file, "".join(f"{row}\n" for row in rows))
+
+    def append_metrics(self, row: Mapping[str, Any]) -> None:
+        """Add one measurement."""
+        try:
+            with open(self.metrics_file, "a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+        except OSError as error:
+            raise CheckpointError(
+                f"{self.metrics_file} cannot be written: {error.strerror or error}; make room and run it again."
+            ) from error
+
+    def _tokenizer_file(self, side: str) -> Path:
+        return self.path / f"{side}.tokenizer.json"
+
+    def _tokenizer_digest(self, side: str) -> str:
+        file = self._tokenizer_file(side)
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+
+    def _read_side(self, side: str, read: Callable[[str], T]) -> T:
+        file = self._tokenizer_file(side)
+        try:
+            return read(file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise CheckpointError(f"{file}: there is no such file; the run folder is not whole.") from None
+        except (TokenError, UnicodeDecodeError) as error:
+            raise CheckpointError(
+                f"{file}: the file is damaged or cut short ({error}); copy the run again, or train anew."
+            ) from None
+
+
+def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """The keys that differ between two configurations, as `key: old -> new`."""
+    old, new = dict(_flatten(before)), dict(_flatten(after))
+    keys = [key for key in [*old, *(new.keys() - old.keys())] if old.get(key) != new.get(key)]
+    return ", ".join(f"{key}: {old.get(key, 'not set')} -> {new.get(key, 'not set')}" for key in keys)
+
+
+def _shape(config: Config) -> dict[str, Any]:
+    """What the weights depend on."""
+    return config.model_dump(mode="json", include={"task", "model", "tokens"})
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        flat += _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(prefix + key, value)]
+    return flat

@@ -1,0 +1,123 @@
+"""Prediction in parallel: worker processes of one thread each that share the inputs, for large files."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TypeVar
+
+import torch
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.runs.decoding import Decoding
+from seq2see.runs.run import Run, load
+from seq2see.search.hypothesis import Search, SearchObserver
+from seq2see.system.processes import serve_parent, starting_deaf
+from seq2see.tasks.constraints import Prefix
+from seq2see.tasks.task import Output
+
+MIN_SOURCES_FOR_WORKERS = 200  # fewer make too few batches to share
+# sources x hypotheses x parameters: some fifteen seconds of a core, where a worker takes three to start
+MIN_COST_FOR_WORKERS = 2e10
+MIN_PARAMETERS = 1_000_000  # a smaller model counts as this many: its steps take as long
+# parameters that a source counts as beside its model: an image encoder goes over every position of an image
+SOURCE_COSTS = {"text": 0, "images": 20_000_000}
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+def choose_workers(run: Run, sources: int, search: Search) -> int:
+    """One worker a core where the work takes much longer than starting them, else this process alone."""
+    costs = [_count_cost(one, search.width) for one in (run, *run.others)]
+    enough = sources >= MIN_SOURCES_FOR_WORKERS and sources * sum(costs) >= MIN_COST_FOR_WORKERS
+    return torch.get_num_threads() if enough else 1
+
+
+def _count_cost(run: Run, width: int) -> int:
+    """What one source costs."""
+    parameters = max(sum(parameter.numel() for parameter in run.model.parameters()), MIN_PARAMETERS)
+    hypotheses = width if run.task.writes_text else 1
+    return SOURCE_COSTS[run.task.source.reads] + parameters * hypotheses
+
+
+@contextmanager
+def start_workers(run: Run, workers: int) -> Iterator[Run]:
+    """The same run with so many workers behind it, all ready; one worker is this process itself.
+
+    Each worker decodes whole batches, as a single process would, so outputs are the same.
+    """
+    if workers <= 1:
+        yield run
+        return
+    paths = [one.folder.path.absolute() for one in (run, *run.others)]
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths,))
+    try:
+        ready: set[int] = set()
+        while len(ready) < workers:
+            ready |= set(_share(pool, _greet, range(workers)))
+        yield SharedRun(**vars(run), pool=pool, workers=workers)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@dataclass(frozen=True)
+class SharedRun(Run):
+    """A run whose texts are decoded by workers."""
+
+    pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
+    workers: int = field(kw_only=True)
+
+    def decode(
+        self,
+        texts: Sequence[str],
+        prefixes: Sequence[Prefix],
+        decoding: Decoding,
+        observer: SearchObserver | None = None,
+    ) -> list[list[Output]]:
+        if observer is not None:
+            raise Seq2SeeError("an observer needs the search in its own process; got workers; take one worker.")
+        plan = self.task.plan(texts, decoding.search, workers=self.workers)
+        results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
+        jobs = [
+            ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), decoding)
+            for rows in plan
+        ]
+        for rows, outputs in zip(plan, _share(self.pool, _decode, jobs), strict=True):
+            for row, output in zip(rows, outputs, strict=True):
+                results[row] = output
+        return results
+
+
+def _share(pool: ProcessPoolExecutor, do: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+    """The result of each job, in order."""
+    try:
+        with starting_deaf():
+            results = pool.map(do, jobs)
+        yield from results
+    except BrokenProcessPool:
+        raise Seq2SeeError("a worker ended early, perhaps for want of memory; take fewer workers.") from None
+
+
+_runs: list[Run] = []  # the one run of a worker
+
+
+def _open(paths: Sequence[Path]) -> None:
+    serve_parent()
+    torch.set_num_threads(1)
+    _runs.append(load(paths, trust=True))  # the process that started this worker has loaded the same folders before
+
+
+def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
+    return _runs[0].decode(*job)
+
+
+def _greet(_: int) -> int:
+    """Who does this job, slowly enough for others to take one too."""
+    time.sleep(0.02)
+    return os.getpid()

@@ -1,0 +1,275 @@
+"""The handler of requests: checks them, hands them to the batch queue, and waits for their results."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from math import isqrt
+from typing import Any
+
+from fastapi import Request
+from pydantic_core import to_json
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.data.modalities.modality import Name
+from seq2see.runs.decoding import Decoding
+from seq2see.runs.prediction_json import PredictionJson, describe_prediction
+from seq2see.runs.run import Prediction, Run
+from seq2see.search.hypothesis import reports_margins
+from seq2see.serve.batch_queue import Batcher, DecodeJob, count_cost, count_heads, count_tokens
+from seq2see.serve.input_checks import check_kind, check_targets, read_texts
+from seq2see.serve.middleware import INTERNAL_ERROR
+from seq2see.serve.model_registry import ModelRegistry
+from seq2see.serve.prometheus_metrics import ServerMetrics
+from seq2see.serve.requests import Bounds, ExplainRequest, PredictRequest, RequestError
+from seq2see.serve.responses import explain_source
+from seq2see.serve.stream import TokenStream, format_event
+from seq2see.serve.upload import decode_image, keep_image
+from seq2see.tasks.constraints import Prefix
+
+EventQueue = asyncio.Queue[tuple[str, Any]]  # names of events, each with its data
+
+
+@dataclass(frozen=True)
+class PreparedRequest:
+    """A request that was checked: the run, the sources and how their outputs are found."""
+
+    name: str
+    run: Run
+    decoding: Decoding
+    key: Hashable  # requests with equal keys may be decoded together; None: alone
+    sources: Sequence[str]
+    prefixes: Sequence[Prefix]
+    show_source: bool  # False where a source is a temporary file
+
+    def jobs(self, act: Callable[[Prediction], object]) -> list[DecodeJob]:
+        """A job for each source."""
+        pairs = zip(self.sources, self.prefixes, strict=True)
+        return [
+            DecodeJob(act, self.run, self.decoding, self.key, text, prefix, count_cost(self.run, self.decoding, text))
+            for text, prefix in pairs
+        ]
+
+
+@dataclass(frozen=True)
+class RequestHandler:
+    """Answers requests to the runs of a registry."""
+
+    registry: ModelRegistry
+    batcher: Batcher
+    metrics: ServerMetrics
+    bounds: Bounds
+    # images are checked one at a time: their pixels take memory, and other requests need threads too
+    image_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def prepare(self, request: PredictRequest, image: bytes | None, stack: ExitStack) -> PreparedRequest:
+        """Check a request against its run and our bounds; its temporary files are removed with the stack."""
+        request.check(self.bounds)
+        name, run = await asyncio.to_thread(self.registry.find, request.model)
+        kind = run.task.source.name
+        sources = await self._read_sources(request, name, kind, image, stack)
+        check_targets(request, self.bounds)
+        if not run.task.writes_text:
+            request.check_labels()
+        options = request.options
+        decoding = run.choose_decoding(options)
+        # where a search does not report its margins nobody would see a narrow decision: such requests go alone
+        together = reports_margins(decoding.search) and run.task.writes_text
+        key = (name, id(run), to_json(options)) if together else None
+        prefixes = _spread_prefix(request, len(sources))
+        return PreparedRequest(name, run, decoding, key, sources, prefixes, show_source=kind != "image")
+
+    async def _read_sources(
+        self, request: PredictRequest, name: str, kind: Name, image: bytes | None, stack: ExitStack
+    ) -> Sequence[str]:
+        check_kind(request, image, name, kind)
+        if kind != "image":
+            return read_texts(request, self.bounds)
+        async with self.image_lock:
+            return [await asyncio.to_thread(self._keep_image, request, image, stack)]
+
+    def _keep_image(self, request: PredictRequest, image: bytes | None, stack: ExitStack) -> str:
+        """The path of an image; checking a large one takes a while."""
+        data = image if image is not None else decode_image(request.image or "")
+        return str(stack.enter_context(keep_image(data, self.bounds)))
+
+    def _check_weights(self, run: Run, lengths: Sequence[int], what: str = "source") -> None:
+        """Refuse attention with too many weights: every head has one for each pair of tokens."""
+        heads = count_heads(run)
+        if heads * sum(length**2 for length in lengths) > self.bounds.weights:
+            most = isqrt(self.bounds.weights // heads)
+            raise RequestError(
+                f"attention is shown for up to {most:,} {what} tokens of this run; got {sum(lengths):,}; shorten it.",
+                status=409,
+            )
+
+    def _check_sources(self, prepared: PreparedRequest) -> None:
+        self._check_weights(prepared.run, [count_tokens(prepared.run, source) for source in prepared.sources])
+
+    def _check_outputs(self, prepared: PreparedRequest, outputs: Sequence[Sequence[int]]) -> None:
+        """The same for the ids of outputs, of each source; their lengths are only known when they are found."""
+        self._check_weights(prepared.run, [len(ids) for ids in outputs] * len(prepared.sources), "written")
+
+    async def predict(self, http: Request, request: PredictRequest, image: bytes | None) -> dict[str, object]:
+        """The predictions of all sources."""
+        with ExitStack() as stack:
+            prepared = await self.prepare(request, image, stack)
+            if request.attention != "none":
+                self._check_sources(prepared)
+            jobs = prepared.jobs(lambda prediction: self._describe(prepared, request, prediction))
+            outputs: list[PredictionJson] = await self.wait(http, jobs)
+        self.metrics.output_tokens.add(sum(len(output["ids"]) for output in outputs))
+        return {"model": prepared.name, "outputs": outputs}
+
+    def _describe(self, prepared: PreparedRequest, request: PredictRequest, prediction: Prediction) -> PredictionJson:
+        if request.attention != "none":
+            self._check_outputs(prepared, [prediction.ids, *(other.ids for other in prediction.alternatives)])
+        return describe_prediction(prediction, attention=request.attention, show_source=prepared.show_source)
+
+    async def explain(self, http: Request, request: ExplainRequest, image: bytes | None) -> dict[str, object]:
+        """The output of one source and the attention behind it."""
+        with ExitStack() as stack:
+            prepared = await self.prepare(request, image, stack)
+            if len(prepared.sources) != 1:
+                raise RequestError(f"one source is explained at a time; got {len(prepared.sources)}.")
+            self._check_sources(prepared)
+            [source], [prefix] = prepared.sources, prepared.prefixes
+            check = partial(self._check_outputs, prepared)
+            job = DecodeJob(
+                lambda _: explain_source(prepared.run, prepared.decoding, source, prefix, request, job, check)
+            )
+            [payload] = await self.wait(http, [job])
+        shown = {} if prepared.show_source else {"source": "image"}  # not the name of a temporary file
+        return {**payload, **shown, "model": prepared.name}
+
+    async def wait(self, http: Request, jobs: Sequence[DecodeJob]) -> list[Any]:
+        """The results of jobs; a client that disconnects or waits too long makes room for others."""
+        self.batcher.submit(jobs)
+        results: asyncio.Future[list[Any]] = asyncio.gather(*(asyncio.wrap_future(job.result) for job in jobs))
+        gone: asyncio.Future[None] = asyncio.create_task(wait_for_disconnect(http))
+        try:
+            both: set[asyncio.Future[Any]] = {results, gone}
+            await asyncio.wait(both, timeout=self.bounds.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if results.done():
+                return results.result()
+            self.metrics.cancelled.add()
+            raise self._timeout() if not gone.done() else RequestError("the client disconnected.", status=499)
+        finally:
+            self.batcher.cancel(jobs)
+            gone.cancel()
+            results.add_done_callback(_retrieve)
+            results.cancel()
+
+    async def stream(self, http: Request, request: PredictRequest, image: bytes | None) -> AsyncIterator[str]:
+        """The events of one output; an error in the request is raised before the first of them."""
+        stack, loop = ExitStack(), asyncio.get_running_loop()
+        events: EventQueue = asyncio.Queue()
+
+        def send(name: str, data: object) -> None:
+            with suppress(RuntimeError):  # the server has stopped meanwhile
+                loop.call_soon_threadsafe(events.put_nowait, (name, data))
+
+        try:
+            prepared = await self.prepare(request, image, stack)
+            if len(prepared.sources) != 1:
+                raise RequestError(f"a stream has one source; got {len(prepared.sources)}.")
+            search = prepared.decoding.search
+            if not reports_margins(search) and getattr(search, "n_best", 1) > 1:
+                raise RequestError("a stream has one output if it is sampled; leave out n_best.", status=409)
+            if request.attention != "none":
+                self._check_sources(prepared)
+            tokens = TokenStream(prepared.run, send, replaces=prepared.decoding.replace_unknown)
+
+            def finish(prediction: Prediction) -> PredictionJson:
+                tokens.finish(prediction)
+                return self._describe(prepared, request, prediction)
+
+            [job] = prepared.jobs(finish)
+            job.listen = tokens
+            job.result.add_done_callback(lambda result: send("end", result))
+            self.batcher.submit([job])
+        except BaseException:
+            stack.close()
+            raise
+        return self._send_events(http, prepared, job, events, stack)
+
+    async def _send_events(
+        self, http: Request, prepared: PreparedRequest, job: DecodeJob, events: "EventQueue", stack: ExitStack
+    ) -> AsyncIterator[str]:
+        until = time.monotonic() + self.bounds.seconds
+        gone = asyncio.create_task(wait_for_disconnect(http))
+        try:
+            yield format_event("start", {"model": prepared.name})
+            name = ""
+            while name not in ("done", "error"):
+                name, data = await self._next(events, gone, until)
+                if name == "end":
+                    name, data = _conclude(prepared, data)
+                if name == "gone":
+                    return
+                yield format_event(name, data)
+        except (asyncio.CancelledError, GeneratorExit):  # nobody reads any more
+            self.metrics.cancelled.add()
+            raise
+        finally:
+            gone.cancel()
+            self.batcher.cancel([job])
+            stack.close()
+
+    async def _next(self, events: "EventQueue", gone: "asyncio.Task[None]", until: float) -> tuple[str, Any]:
+        get = asyncio.create_task(events.get())
+        try:
+            left = max(until - time.monotonic(), 0)
+            await asyncio.wait({get, gone}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            if get.done():
+                return get.result()
+            self.metrics.cancelled.add()
+            return ("gone", None) if gone.done() else ("error", {"error": str(self._timeout())})
+        finally:
+            get.cancel()
+
+    def _timeout(self) -> RequestError:
+        return RequestError(
+            f"the response took longer than {self.bounds.seconds:g} s; ask for less, or start the server with a longer "
+            "--timeout.",
+            status=504,
+        )
+
+
+def _spread_prefix(request: PredictRequest, count: int) -> Sequence[Prefix]:
+    """A prefix for each source."""
+    if request.prefix_ids is not None:
+        if count != 1 or request.prefix is not None:
+            raise RequestError("prefix_ids goes with one source, and without prefix.", status=409)
+        return [request.prefix_ids]
+    if request.prefix is None or isinstance(request.prefix, str):
+        return [request.prefix or ""] * count
+    if len(request.prefix) != count:
+        got = len(request.prefix)
+        sentence = f"there must be one prefix for all texts or one for each; got {got} for {count} texts."
+        raise RequestError(sentence, status=409)
+    return request.prefix
+
+
+def _conclude(prepared: PreparedRequest, result: "Future[PredictionJson]") -> tuple[str, dict[str, object]]:
+    """The last event of a stream."""
+    error = result.exception()
+    if error is None:
+        return "done", {"model": prepared.name, "output": result.result()}
+    known = isinstance(error, Seq2SeeError)
+    return "error", {"error": str(error) if known else INTERNAL_ERROR}
+
+
+def _retrieve(results: "asyncio.Future[list[Any]]") -> None:
+    """Retrieve an exception that nobody waits for, or asyncio would log it."""
+    with suppress(asyncio.CancelledError):
+        results.exception()
+
+
+async def wait_for_disconnect(http: Request) -> None:
+    """Return when the client has disconnected."""
+    while (await http.receive())["type"] != "http.disconnect":
+        pass

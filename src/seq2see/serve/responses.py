@@ -1,0 +1,173 @@
+"""Explanations of outputs, and descriptions of decoding options, as the values of JSON responses."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+
+from seq2see.core.errors import Seq2SeeError
+from seq2see.core.interventions import Intervention, changing
+from seq2see.explain.alternatives import list_alternatives, show_piece
+from seq2see.explain.occlusion import measure_drops
+from seq2see.explain.output_trace import OutputTrace
+from seq2see.explain.text_attention import explain_text, trace_without_attention
+from seq2see.runs.decoding import Decoding
+from seq2see.runs.run import Prediction, Run
+from seq2see.search.hypothesis import Hypothesis
+from seq2see.search.observers import BeamHistory
+from seq2see.search.options import OPTIONS, OptionDescription
+from seq2see.serve.batch_queue import DecodeJob, count_tokens, predict
+from seq2see.serve.requests import Bounds, ExplainRequest, RequestError
+from seq2see.serve.response_schemas import BeamNodeResponse, BeamTreeResponse, OptionInfo
+from seq2see.tasks.constraints import Prefix
+from seq2see.tasks.task import Output
+
+Check = Callable[[Sequence[Sequence[int]]], None]  # refuses outputs whose attention is too much to show
+
+# source tokens of all sources with a part left out: some seconds, for labels are read ten times as fast
+MAX_TOKENS_LEFT_OUT, MAX_TOKENS_LEFT_OUT_LABELS = 50_000, 500_000
+
+SEARCHES = {  # the kinds of search that take the options for a use
+    "search": ["configured", "beam", "mbr", "sample"],
+    "beam": ["beam", "mbr"],
+    "mbr": ["mbr"],
+    "sample": ["sample"],
+    "rules": ["configured", "greedy", "beam", "mbr", "sample"],
+    "output": ["configured", "greedy", "beam", "mbr", "sample"],
+}
+
+
+class CancellableHistory(BeamHistory):
+    """Records a beam, and stops it when its job is cancelled."""
+
+    def __init__(self, job: DecodeJob, *, records: bool) -> None:
+        super().__init__()
+        self.job, self.records = job, records
+
+    def step(self, sources: Sequence[int], contenders: Callable[[int], list[Hypothesis]]) -> set[int]:
+        return set(sources) if self.job.cancelled else set()
+
+
+def describe_options(bounds: Bounds) -> list[OptionInfo]:
+    """All decoding options, within the bounds of this server."""
+    return [_describe_option(each, bounds.options.get(each.name)) for each in OPTIONS]
+
+
+def _describe_option(option: OptionDescription, most: int | None) -> OptionInfo:
+    return OptionInfo(
+        name=option.name,
+        title=option.title,
+        help=option.help,
+        kind=option.kind,
+        searches=SEARCHES[option.use],
+        choices=list(option.choices),
+        minimum=option.minimum if option.minimum is not None else option.above,
+        maximum=option.maximum if most is None else most,
+    )
+
+
+def explain_source(
+    run: Run,
+    decoding: Decoding,
+    source: str,
+    prefix: Prefix,
+    request: ExplainRequest,
+    job: DecodeJob,
+    check: Check,
+) -> dict[str, object]:
+    """The output of a source and the attention behind it, under the interventions of a request."""
+    changes = [
+        Intervention(each.map, each.heads, each.weights, each.temperature)
+        for each in request.interventions
+        if each.changes_anything
+    ]
+    observer = CancellableHistory(job, records=request.history)
+    with changing(run.model, changes):
+        if request.target is None:
+            found: Output = predict(run, decoding, [replace(job, text=source, prefix=prefix)], observer)[0]
+            check([found.ids])
+        else:
+            found = _encode_target(run, source, request.target, check)
+        trace = _trace_output(run, found)
+        if request.leave_one_out and found.ids:
+            trace = _measure_drops(run, trace, found)
+        listed = run.task.writes_text and found.ids and request.top_tokens
+        top = list_alternatives(*run.transduction, source, found.ids, count=request.top_tokens) if listed else None
+    labels = {} if found.probabilities is None else {"label": found.text, "probabilities": dict(found.probabilities)}
+    tree = describe_tree(run, observer, found.ids) if request.history else None
+    return {
+        "drops": [] if request.leave_one_out and trace.has_heads else None,
+        **trace.to_dict(),
+        **labels,
+        "target": found.text,
+        "score": found.score if request.target is None else None,
+        "finished": found.finished,
+        "ids": list(found.ids),
+        "top_tokens": top and [[asdict(one) for one in row] for row in top],
+        "history": None if tree is None else tree.model_dump(),
+    }
+
+
+def _trace_output(run: Run, found: Output) -> OutputTrace:
+    """The trace of an output; without maps for a model without attention, or a blank source."""
+    try:
+        return (
+            found.attention
+            if isinstance(found, Prediction)
+            else explain_text(*run.transduction, found.source, found.ids)
+        )
+    except Seq2SeeError:
+        return trace_without_attention(run.task, found)
+
+
+def _encode_target(run: Run, source: str, target: str, check: Check) -> Output:
+    """An output that is given instead of found."""
+    tokenizer = run.task.target.tokenizer
+    if tokenizer is None:
+        raise RequestError("this run chooses labels; leave out target.", status=409)
+    unknown = tokenizer.unknown(target)
+    if unknown:
+        raise RequestError(f"target must have known tokens only; got {unknown[0]!r}; change it.", status=409)
+    ids = tokenizer.encode(target).ids
+    check([ids])
+    return Output(tokenizer.decode(ids), 0.0, tokenizer.tokens(ids), tuple(ids), source)
+
+
+def _measure_drops(run: Run, trace: OutputTrace, found: Output) -> OutputTrace:
+    """The trace with the probability drop of each part of the source; too many tokens are refused."""
+    most = MAX_TOKENS_LEFT_OUT if run.task.writes_text else MAX_TOKENS_LEFT_OUT_LABELS
+    reads = _count_reads(run, trace, found.source)
+    if reads > most:
+        sentence = f"leave_one_out reads up to {most:,} tokens; got {reads:,}; shorten the source."
+        raise RequestError(sentence, status=409)
+    return measure_drops(run.task, run.model, trace, found)
+
+
+def _count_reads(run: Run, trace: OutputTrace, source: str) -> int:
+    """The tokens of all sources with a part left out; an image has as few as it has regions."""
+    if run.task.source.name == "image":
+        return 0
+    parts = sum(len(group) for group in trace.list_parts(run.task.source, source))
+    return parts * count_tokens(run, source)
+
+
+def describe_tree(run: Run, history: BeamHistory, ids: Sequence[int]) -> BeamTreeResponse | None:
+    """The tree of a beam: each node with its parent, its text and whether it was kept; outputs with their score."""
+    nodes = history.nodes.get(0, [])
+    if not nodes:
+        return None
+    before = [None if node.parent < 0 else nodes[node.parent].token for node in nodes]
+    ends = history.ends.get(0, {})
+    target = run.transduction[0].target
+    described = [
+        BeamNodeResponse(
+            parent=None if node.parent < 0 else node.parent,
+            id=node.token,
+            text=show_piece(target, last, node.token),
+            logprob=node.logprob,
+            total=node.total,
+            kept=node.kept,
+            score=ends[place].score if place in ends else None,
+        )
+        for place, (node, last) in enumerate(zip(nodes, before, strict=True))
+    ]
+    best = next((place for place, one in ends.items() if one.tokens == tuple(ids)), None)
+    return BeamTreeResponse(nodes=described, best=best)

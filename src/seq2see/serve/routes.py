@@ -1,0 +1,172 @@
+"""The routes of the API and of the pages: each reads a request, asks the handler, and returns its response."""
+
+import asyncio
+from typing import TypeVar
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.requests import ClientDisconnect
+
+from seq2see.render.html.page import render_page
+from seq2see.serve.api_docs import EVENTS, describe_body, describe_errors, render_docs
+from seq2see.serve.handler import RequestHandler
+from seq2see.serve.requests import ExplainRequest, PageRequest, PredictRequest, RequestError, read_body
+from seq2see.serve.response_schemas import (
+    ExplainResponse,
+    ModelsResponse,
+    PredictResponse,
+    StatusResponse,
+)
+from seq2see.serve.responses import describe_options
+from seq2see.serve.studio_page import render_studio
+
+Body = TypeVar("Body")
+BODY_ERRORS = (400, 404, 408, 409, 415, 422, 429, 503, 504)
+
+
+class EventResponse(StreamingResponse):
+    """Server-sent events."""
+
+    media_type = "text/event-stream"
+
+
+def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
+    """Add the routes that decode: predict, predict/stream, explain and page."""
+    bounds, errors = handler.bounds, describe_errors(*BODY_ERRORS)
+
+    @app.post(
+        "/v1/predict",
+        response_model=PredictResponse,
+        openapi_extra=describe_body(PredictRequest, bounds, texts=bounds.texts),
+        responses=errors,
+    )
+    async def predict(request: Request) -> JSONResponse:
+        """Predictions for a text, several texts, an image or a document."""
+        return JSONResponse(
+            await handler.predict(request, *await read_in_time(request, PredictRequest, bounds.seconds))
+        )
+
+    @app.post(
+        "/v1/predict/stream",
+        response_class=EventResponse,
+        openapi_extra=describe_body(PredictRequest, bounds, texts=1),
+        responses={200: {"content": {EventResponse.media_type: {"schema": EVENTS}}}, **errors},
+    )
+    async def stream(request: Request) -> StreamingResponse:
+        """One output as server-sent events: start, token (certain), draft (of a beam), done, error."""
+        events = await handler.stream(request, *await read_in_time(request, PredictRequest, bounds.seconds))
+        return EventResponse(events, headers={"X-Accel-Buffering": "no"})
+
+    @app.post(
+        "/v1/explain",
+        response_model=ExplainResponse,
+        openapi_extra=describe_body(ExplainRequest, bounds, texts=1),
+        responses=errors,
+    )
+    async def explain(request: Request) -> JSONResponse:
+        """The attention of the model while it writes its output, or one that is given."""
+        return JSONResponse(
+            await handler.explain(request, *await read_in_time(request, ExplainRequest, bounds.seconds))
+        )
+
+    @app.post(
+        "/v1/page",
+        response_class=HTMLResponse,
+        openapi_extra=describe_body(PageRequest, bounds, texts=1, form=False),
+        responses=errors,
+    )
+    async def page(request: Request) -> Response:
+        """Explanations side by side, as one HTML file that needs no server."""
+        body, image = await read_in_time(request, PageRequest, bounds.seconds)
+        if image is not None:
+            raise RequestError("the body must be application/json, with images as base64.", status=415)
+        traces = [await handler.explain(request, view, None) for view in body.views]
+        several = len(traces) > 1
+        views = [{"name": trace["model"] if several else None, "trace": trace} for trace in traces]
+        payload = {"title": f"seq2see: {str(traces[0]['source'])[:80]}", "views": views}
+        headers = {"Content-Disposition": 'attachment; filename="seq2see.html"'}
+        return HTMLResponse(render_page(payload), headers=headers)
+
+
+def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
+    """Add the routes that tell about the server: models, health, ready and metrics."""
+
+    @app.get("/v1/models", response_model=ModelsResponse, responses=describe_errors())
+    async def models() -> JSONResponse:
+        """The runs that are served, the decoding options, and the bounds of a request."""
+        found = await asyncio.to_thread(handler.registry.describe)
+        options = describe_options(handler.bounds)
+        return JSONResponse(
+            {
+                "models": [each.model_dump(exclude_unset=True) for each in found],
+                "options": [each.model_dump() for each in options],
+                "bounds": vars(handler.bounds),
+            }
+        )
+
+    @app.get("/health", response_model=StatusResponse, responses=describe_errors())
+    async def health() -> JSONResponse:
+        """Whether the server works."""
+        if not handler.batcher.alive:
+            raise RequestError("the thread of the model has ended; start the server again.", status=500)
+        return JSONResponse({"status": "alive"})
+
+    @app.get("/ready", response_model=StatusResponse, responses=describe_errors(503))
+    async def ready() -> JSONResponse:
+        """Whether it accepts requests now."""
+        await asyncio.to_thread(handler.registry.find, None)
+        if not handler.batcher.accepting:
+            raise RequestError("the server is about to stop; try again later.", status=503)
+        return JSONResponse({"status": "ready"})
+
+    @app.get("/metrics", response_class=PlainTextResponse, responses=describe_errors())
+    async def metrics() -> PlainTextResponse:
+        """Metrics of the server, for Prometheus."""
+        return PlainTextResponse(handler.metrics.render(), media_type="text/plain; version=0.0.4")
+
+
+def add_pages(app: FastAPI) -> None:
+    """Add the page of the server and the page of its API."""
+
+    @app.get("/", include_in_schema=False)
+    async def studio() -> HTMLResponse:
+        """The page of the server."""
+        return HTMLResponse(render_studio({}))
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs(request: Request) -> HTMLResponse:
+        """The API, for people."""
+        return HTMLResponse(render_docs(app.openapi(), str(request.base_url)))
+
+
+async def read_in_time(request: Request, shape: type[Body], seconds: float) -> tuple[Body, bytes | None]:
+    """The body of a request and its image, if they arrive in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await read_request(request, shape)
+    except TimeoutError:
+        sentence = f"the body must arrive within {seconds:g} s; got a part of it; send it faster."
+        raise RequestError(sentence, status=408, headers={"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise RequestError("the client disconnected.", status=499) from None
+
+
+async def read_request(request: Request, shape: type[Body]) -> tuple[Body, bytes | None]:
+    """The body of a request and the image that came with it: JSON, or a form with `image` and `request`."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return read_body(shape, await request.body()), None
+    if kind != "multipart/form-data":
+        raise RequestError("the body must be application/json or multipart/form-data.", status=415)
+    try:
+        async with request.form(max_files=1, max_fields=1, max_part_size=1_000_000) as form:
+            image, body = form.get("image"), form.get("request", "{}")
+            if not isinstance(image, UploadFile) or not isinstance(body, str):
+                raise RequestError("a form must have a file `image`, and may have a field `request` with JSON.")
+            return read_body(shape, body.encode()), await image.read()
+    except (MultiPartException, HTTPException) as error:
+        detail = error.message if isinstance(error, MultiPartException) else error.detail
+        raise RequestError(f"the form cannot be read: {detail.rstrip('.')}.", status=400) from None

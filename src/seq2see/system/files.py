@@ -1,0 +1,59 @@
+"""Atomic writing of files: a reader sees the old file or the new one, never half of either."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from seq2see.core.errors import Seq2SeeError
+
+
+def write_atomic(path: Path, content: bytes | str) -> None:
+    """Write a file atomically: beside it first, then forced to the disk, then renamed; an error leaves the old file.
+
+    Missing folders are made. A device such as /dev/stdout is written to, not replaced.
+
+    Args:
+        path: the file.
+        content: bytes, or text, which is written as UTF-8.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_bytes(data)
+            return
+        _write_through(draft, data)
+        os.replace(draft, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise Seq2SeeError(
+            f"{path} cannot be written: {error.strerror or error}; what was there before is untouched; "
+            "free some space or choose another place, and run the same command again."
+        ) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def _write_through(path: Path, data: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force a folder to the disk, so that a rename survives a power cut; not every system permits it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def cache_folder() -> Path:
+    """Return the folder of all caches: $SEQ2SEE_CACHE, or seq2see in the user's cache folder."""
+    base = os.environ.get("SEQ2SEE_CACHE")
+    return Path(base) if base else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "seq2see"

@@ -1,0 +1,72 @@
+"""Code of users: classes that a configuration names as `my_file:MyScore`."""
+
+import importlib
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from seq2see.core.errors import ConfigError
+from seq2see.core.registry import is_foreign
+
+KEYS_WITHOUT_CODE = ("data", "init", "runs", "ban", "backbone", "separator")  # their values are files and other texts
+
+_admitted: set[str] = set()  # modules of configurations that the user trusts
+
+
+def foreign_kinds(tree: object) -> list[str]:
+    """Return all values of a configuration that may name code outside this package."""
+    if isinstance(tree, str):
+        return [tree] if is_foreign(tree) else []
+    branches: Sequence[object] = tree if isinstance(tree, list | tuple) else ()
+    if isinstance(tree, Mapping):
+        branches = [value for key, value in tree.items() if key not in KEYS_WITHOUT_CODE]
+    return [kind for branch in branches for kind in foreign_kinds(branch)]
+
+
+def admit(tree: object, folders: Iterable[Path], *, trust: bool, owner: str) -> list[Path]:
+    """Let the code that a configuration names be imported, and return the files it comes from.
+
+    Args:
+        tree: the configuration, as dicts and lists.
+        folders: where the code may be.
+        trust: whether the user allows it.
+        owner: whose code it is, for the error message.
+    """
+    kinds = foreign_kinds(tree)
+    if not kinds:
+        return []
+    if not trust:
+        raise ConfigError(f"{owner} runs code of its own ({', '.join(kinds)}); read it first, then add --trust.")
+    open_folders = [folder.absolute() for folder in folders if folder.is_dir()]
+    sys.path += [str(folder) for folder in open_folders if str(folder) not in sys.path]
+    importlib.invalidate_caches()
+    modules = dict.fromkeys(kind.partition(":")[0] for kind in kinds)
+    _admitted.update(modules)
+    return [_locate(module, open_folders) for module in modules]
+
+
+def is_admitted(kind: str) -> bool:
+    """Tell whether a trusted configuration names code of this module."""
+    return kind.partition(":")[0] in _admitted
+
+
+def _locate(module: str, folders: Sequence[Path]) -> Path:
+    """Import a module from these folders and return its file; other code under its name is an error."""
+    file = next((folder / f"{module}.py" for folder in folders if (folder / f"{module}.py").is_file()), None)
+    if file is None or file.stem != module:
+        # also if Python has such a module elsewhere: a configuration may name your file, never any code there is
+        raise ConfigError(
+            f"{module}.py must be beside the config or the data, or in this folder, but is not there; "
+            "put it there (an installed package adds its parts through entry points)."
+        )
+    sys.path.insert(0, str(file.parent))  # before the current folder, which may have a newer version
+    with suppress(Exception):  # the registry explains what is wrong with it
+        importlib.import_module(module)
+    sys.path.remove(str(file.parent))
+    taken = Path(getattr(sys.modules.get(module), "__file__", None) or file)
+    if taken.read_bytes() != file.read_bytes():
+        raise ConfigError(
+            f"{file}: Python has already imported other code as {module} ({taken}); start again, or rename the file."
+        )
+    return taken

@@ -1,0 +1,155 @@
+"""Laws of search, checked on a language small enough to list all its outputs, under every rule."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+
+from seq2see.core.tree import select
+from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, Search, State, Step
+from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, pack_prefixes
+
+START, END, A, B = range(4)
+VOCABULARY, MAX_OUTPUT_TOKENS, SOURCES = 4, 4, 3
+PIECES = ("", "", "a", "b")
+
+History = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Is a rule twice: as a search takes it, and as a plain function that says what it permits."""
+
+    permits: Callable[[History, int], bool] = lambda history, token: True
+    rules: Sequence[Rule] = ()
+    longest: tuple[int, ...] = (MAX_OUTPUT_TOKENS, 2, MAX_OUTPUT_TOKENS)  # one source must be shorter than the others
+    prefixes: tuple[History, ...] = ((), (), ())
+    word_at: tuple[int, ...] = (-1, -1, -1)  # the position of each source where a new word, an a, must begin
+
+    def limits(self, sources: Sequence[int] = range(SOURCES)) -> Limits:
+        """Return the limits of a search for these sources."""
+        places = torch.tensor([self.word_at[source] for source in sources])
+        begins = torch.tensor([False, True, True, False])
+        prefixes = pack_prefixes([self.prefixes[source] for source in sources])
+        return Limits(
+            START,
+            END,
+            longest=torch.tensor([self.longest[source] for source in sources]),
+            banned=(START,),
+            rules=[*self.rules, NewWord(places, begins)] if any(self.word_at[s] >= 0 for s in sources) else self.rules,
+            prefixes=prefixes if prefixes.numel() else None,
+        )
+
+    def choices(self, source: int, history: History) -> list[int]:
+        """Return what may come next: the prefix, then what the rule permits, or the end if it permits nothing."""
+        prefix = self.prefixes[source]
+        if len(history) < len(prefix):
+            return [prefix[len(history)]]
+        words = (A, END) if self.word_at[source] == len(history) else range(1, VOCABULARY)
+        return [token for token in words if self.permits(history, token)] or [END]
+
+
+def _ends_late(history: History, token: int) -> bool:
+    return token != END or len(history) >= 2
+
+
+def _no_pair_twice(history: History, token: int) -> bool:
+    return not history or (history[-1], token) not in list(pairwise(history))
+
+
+CASES = {
+    "no rule": Case(),
+    "min length": Case(_ends_late, [MinLength(2, END)]),
+    "max length": Case(longest=(2, 1, 3)),
+    "no token twice": Case(lambda history, token: token not in history, [NoRepeat(1)]),
+    "no pair twice": Case(_no_pair_twice, [NoRepeat(2)]),
+    "a banned token": Case(lambda history, token: token != A, [Ban(["a"], PIECES)]),
+    "a banned word": Case(lambda history, token: (*history, token)[-3:] != (A, B, A), [Ban(["aba"], PIECES)]),
+    "prefix": Case(prefixes=((A, B), (), (B,))),
+    "a prefix as long as the output": Case(prefixes=((B, B, A, A), (A, A), ())),
+    "a new word": Case(word_at=(1, 0, -1)),
+    "a prefix against the rules": Case(
+        lambda history, token: token not in history and token != B,
+        [NoRepeat(1), Ban(["b"], PIECES)],
+        prefixes=((B, B), (), (A,)),
+    ),
+    "nothing left": Case(
+        lambda history, token: token not in history and (token != END or len(history) >= MAX_OUTPUT_TOKENS),
+        [NoRepeat(1), MinLength(MAX_OUTPUT_TOKENS, END)],
+    ),
+}
+
+
+def table_step(seed: int) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
+    """Return a step function that reads logits from a table by source, position and last token; state; fixed."""
+    table = torch.randn(
+        SOURCES, MAX_OUTPUT_TOKENS + 1, VOCABULARY, VOCABULARY, generator=torch.Generator().manual_seed(seed)
+    )
+
+    def step(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        sources = fixed.repeat_interleave(len(tokens) // len(fixed))
+        return table[sources, state, tokens], state + 1
+
+    return step, torch.zeros(SOURCES, dtype=torch.long), torch.arange(SOURCES)
+
+
+def list_outputs(
+    step: Step[State, Fixed], state: State, fixed: Fixed, source: int, case: Case = CASES["no rule"]
+) -> dict[History, float]:
+    """List every output of one source that obeys the rule, with its log-probability."""
+    row = torch.tensor([source])
+    state, fixed = select(state, row), select(fixed, row)
+    outputs: dict[History, float] = {}
+    going: dict[History, float] = {(): 0.0}
+    while going:
+        last = torch.tensor([history[-1] if history else START for history in going])
+        logits, state = step(last, state, fixed)
+        parents: list[int] = []
+        longer: dict[History, float] = {}
+        for parent, (history, logprobs) in enumerate(zip(going, logits.log_softmax(dim=-1).tolist(), strict=True)):
+            for token in case.choices(source, history):
+                ended = token == END or len(history) + 1 == case.longest[source]
+                (outputs if ended else longer)[*history, token] = going[history] + logprobs[token]
+                parents += [] if ended else [parent]
+        going, state = longer, select(state, torch.tensor(parents, dtype=torch.long))
+    return outputs
+
+
+def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypothesis]]]:
+    """Check that outputs obey every rule, have the model's log-probabilities, and do not depend on other sources.
+
+    Returns what was found, by rule.
+    """
+    return {name: _check_case(search, case, seed) for name, case in CASES.items()}
+
+
+def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]:
+    step, state, fixed = table_step(seed)
+    checked = _check_cost(step, search, case)
+    found = search(checked, state, fixed, case.limits())
+    assert len(found) == SOURCES, "every source has a list of outputs"
+    for source, hypotheses in enumerate(found):
+        possible = list_outputs(step, state, fixed, source, case)
+        assert hypotheses, "every source has an output"
+        for hypothesis in hypotheses:
+            assert hypothesis.tokens in possible, f"{hypothesis.tokens} is no output"
+            assert abs(possible[hypothesis.tokens] - hypothesis.logprob) < 1e-4, "the log-probability is another"
+            assert hypothesis.finished == (hypothesis.tokens[-1] == END)
+        row = torch.tensor([source])
+        (alone,) = search(checked, select(state, row), select(fixed, row), case.limits([source]))
+        assert [h.tokens for h in alone] == [h.tokens for h in hypotheses], "other sources change the outputs"
+    return found
+
+
+def _check_cost(step: Step[Tensor, Tensor], search: Search, case: Case) -> Step[Tensor, Tensor]:
+    """Wrap a step to check its cost: no more rows than the width, and none of sources at their limit."""
+
+    def checked(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
+        assert len(tokens) % len(fixed) == 0, "hypotheses are a multiple of the sources"
+        assert len(tokens) <= max(search.width, 1) * len(fixed), "more hypotheses than the width"
+        assert all(case.longest[source] > int(state[0]) for source in fixed.tolist()), "a source beyond its limit"
+        return step(tokens, state, fixed)
+
+    return checked

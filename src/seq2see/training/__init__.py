@@ -1,0 +1,32 @@
+"""Training: the calls train, fit and resume, preparing a run, the loop and its events, schedules and optimisers.
+
+`api` and `events` are public. The loop yields events and prints nothing; `progress` shows them.
+"""
+
+__all__ = [
+    "api",
+    "data_parallel",
+    "description",
+    "distillation_teachers",
+    "ema",
+    "events",
+    "interrupts",
+    "learner",
+    "loop",
+    "metrics_log",
+    "muon",
+    "parallel_plan",
+    "plan",
+    "prepare",
+    "pretrained",
+    "pretrained_embeddings",
+    "process_group",
+    "progress",
+    "request",
+    "schedules",
+    "training_data",
+    "training_state",
+    "validation",
+    "worker_process",
+    "worker_requests",
+]

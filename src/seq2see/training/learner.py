@@ -1,0 +1,143 @@
+"""What every process of a training does: the gradients of its part of an update, and the same optimizer step."""
+
+import math
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import torch
+from torch import Tensor, optim
+
+from seq2see.config.schema import Config
+from seq2see.data.batch import Batch
+from seq2see.models.network import Network
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.objectives.build import build_objective
+from seq2see.objectives.minimum_risk import Reward
+from seq2see.runs.checkpoint import dump_optimizer, restore_optimizer
+from seq2see.tasks.task import Task
+from seq2see.training.ema import keep_average
+from seq2see.training.muon import find_matrices, move_matrices
+
+# between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
+# multiples of it are as far from each other as they can be, so that no worker repeats the random numbers of another
+SEED_DISTANCE = 2_654_435_769
+
+NetworkT = TypeVar("NetworkT", bound=Network)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the batches of an update add up to, beside the gradients."""
+
+    loss: float  # with label smoothing and all terms of the objective
+    tokens: int  # target tokens, without padding
+    moved: bool = True  # whether the gradient was finite, so that the optimizer made a step
+
+
+class Learner(Generic[NetworkT]):
+    """A model with its objective and its optimizer.
+
+    Args:
+        config: of the run.
+        task: of the run.
+        model: whose weights are learned.
+        teachers: for distillation, if the configuration asks for it.
+        reward: for minimum risk training, if the configuration asks for it.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        task: Task,
+        model: NetworkT,
+        *,
+        teachers: Sequence[Seq2Seq] = (),
+        reward: Reward | None = None,
+    ) -> None:
+        self.config, self.task, self.model, self.reward = config, task, model, reward
+        self.objective = build_objective(config, task, teachers=teachers, reward=reward)
+        train = config.train
+        self.optimizer = optim.AdamW(
+            model.parameters(),
+            lr=train.learning_rate,
+            betas=(0.9, train.beta2),
+            weight_decay=train.weight_decay,
+            fused=True,
+        )
+        if train.optimizer == "muon":
+            move_matrices(self.optimizer, find_matrices(Network.of(model)))
+        if train.ema:
+            keep_average(self.optimizer, decay=train.ema)
+
+    def accumulate_gradients(
+        self,
+        update: int,
+        batches: Iterable[Batch | None],
+        *,
+        rank: int = 0,
+        after_batch: Callable[[int], None] = lambda tokens: None,
+    ) -> Sums:
+        """Add the gradients of the summed loss of some batches.
+
+        Args:
+            update: its number; together with seed and rank, all random numbers follow from it.
+            batches: this worker's part of each batch, or None where nothing of it is for this worker.
+            rank: of this worker in the process group.
+            after_batch: is called after each batch with the number of its tokens in this worker.
+        """
+        torch.manual_seed((self.config.seed * 1_000_003 + update + rank * SEED_DISTANCE) % 2**64)
+        self.model.train()
+        total, tokens = 0.0, 0
+        for batch in batches:
+            if batch is None:
+                after_batch(0)
+                continue
+            loss = self.objective(self.model, batch, update)
+            loss.total.backward()
+            total, tokens = total + loss.total.item(), tokens + loss.tokens
+            after_batch(loss.tokens)
+        return Sums(total, tokens)
+
+    def optimizer_step(self, learning_rate: float, tokens: int) -> bool:
+        """One step against the mean gradient, clipped; returns False, and changes nothing, if it is not finite.
+
+        Args:
+            learning_rate: of this step.
+            tokens: the number of target tokens that the gradients were summed over.
+        """
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
+        finite = math.isfinite(norm)
+        if finite:
+            largest = self.config.train.clip_gradient
+            scale = min(1.0, largest / (norm + 1e-6)) if largest else 1.0
+            torch._foreach_mul_(gradients, scale / tokens)
+            for group in self.optimizer.param_groups:
+                group["lr"] = learning_rate
+            self.optimizer.step()
+        self.optimizer.zero_grad()
+        return finite
+
+    def dump(self) -> dict[str, Tensor]:
+        """All tensors that learning changes, by name."""
+        tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        return tensors | {f"optimizer.{n}": t for n, t in dump_optimizer(self.optimizer, self.model).items()}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        """Put back what `dump` gave."""
+        self.model.load_state_dict(strip(tensors, "model."))
+        restore_optimizer(self.optimizer, self.model, strip(tensors, "optimizer."))
+
+    def checksum(self) -> int:
+        """A number that two different sets of weights hardly share."""
+        number = 0
+        for parameter in self.model.parameters():
+            number = zlib.crc32(parameter.detach().reshape(-1).view(torch.uint8).numpy().data, number)
+        return number
+
+
+def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,292 @@
+"""The training loop: a generator of events, so that the caller decides what to show and when to stop."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from seq2see.config.schema import Config
+from seq2see.core.errors import CheckpointError, Seq2SeeError
+from seq2see.core.plural import say_count
+from seq2see.core.registry import Part, part
+from seq2see.data.batch import plan_batches
+from seq2see.data.storage.dataset import Store
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.models.shared_parameters import table_scales
+from seq2see.objectives.minimum_risk import Reward
+from seq2see.runs.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
+from seq2see.runs.folder import RunFolder
+from seq2see.tasks.task import Task
+from seq2see.training.data_parallel import ProcessGroupTrainer, Share, Slice
+from seq2see.training.ema import averaged
+from seq2see.training.events import Event, Finished, Resumed, Stepped, Validated
+from seq2see.training.learner import Learner, strip
+from seq2see.training.metrics_log import MetricsLog
+from seq2see.training.parallel_plan import plan_workers, restore_plan
+from seq2see.training.schedules import Schedule
+from seq2see.training.training_state import TrainingState, read_state, say_limits
+
+MIN_CHECKPOINTS = 2  # to go on from: should the newest be damaged, there is one before it
+MAX_FAULTY_UPDATES = 20  # updates in a row whose gradient is not a number before the training fails
+
+
+@dataclass
+class TrainingLoop:
+    """One training: what it trains, on what, and where it saves its state."""
+
+    config: Config
+    task: Task
+    model: Any
+    store: Store
+    evaluate: Callable[[Share], dict[str, float]]
+    folder: RunFolder
+    calibrate: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
+    held_out: str = ""  # the fingerprint of the validation data
+    teachers: Sequence[Seq2Seq] = ()  # of the objective
+    reward: Reward | None = None  # of the objective
+
+    def __post_init__(self) -> None:
+        train = self.config.train
+        self.learner = Learner(self.config, self.task, self.model, teachers=self.teachers, reward=self.reward)
+        self.team = plan_workers(train, self.model)
+        self._alone = restore_plan(train, self.model, None)
+        self._workers: ProcessGroupTrainer | None = None
+        schedule: Part[Schedule] = part("schedule", train.schedule, path=("train", "schedule"))
+        self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output_layer.in_features)
+        self.state = TrainingState()
+        self._unvalidated: Stepped | None = None  # the last update, until a validation or a checkpoint
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
+        """Train until done, from the newest whole checkpoint if there is one; yield what happens.
+
+        Args:
+            stop: asked after every update; if it says yes, the training saves a checkpoint and ends.
+        """
+        yield from self._resume()
+        if self.state.complete:
+            yield Finished(self.state.update, "the training was complete already", complete=True)
+            return
+        self._log = MetricsLog(self.folder, self.state.update)
+        try:
+            self.workers.sync()
+            yield from self._train(stop)
+        finally:
+            self._log.close()
+            self.close()
+
+    @property
+    def workers(self) -> ProcessGroupTrainer:
+        """The worker processes; they start when they are first needed, and `close` ends them."""
+        if self._workers is None:
+            self._workers = ProcessGroupTrainer(self.learner, self.store, self.team, self.folder.path)
+        return self._workers
+
+    def close(self) -> None:
+        """End all processes but this one, which gets the threads that it would have alone."""
+        if self._workers is not None:
+            self._workers.close()
+        self._workers = self._unvalidated = None
+        torch.set_num_threads(self._alone.threads)
+
+    def pause(self) -> None:
+        """Save where the training is, after the validation that its last update is due, if there was none yet."""
+        if self._unvalidated is not None and self._is_validated(self._unvalidated.update):
+            self._validate(self._unvalidated.learning_rate)
+        elif self._unvalidated is not None:
+            self.save()
+
+    def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
+        batches = self._batches()
+        faults = 0
+        while self.state.update < self.config.train.updates and not self._stops_early():
+            stepped = self._update(batches)
+            faults = 0 if stepped.moved else faults + 1
+            if faults >= MAX_FAULTY_UPDATES:
+                raise Seq2SeeError(
+                    f"the gradient was not a number {MAX_FAULTY_UPDATES} times in a row; lower train.learning_rate."
+                )
+            yield stepped
+            if self._is_validated(self.state.update):
+                yield self._validate(stepped.learning_rate)
+            if stop():
+                self.save()
+                yield Finished(self.state.update, "stopped", complete=False)
+                return
+        yield self._finish()
+
+    def _resume(self) -> Iterator[Resumed]:
+        skipped = []
+        for path in self.folder.checkpoints():
+            try:
+                checkpoint = read_checkpoint(path)
+            except CheckpointError as error:
+                skipped.append(str(error))
+                continue
+            self._restore(checkpoint)
+            yield Resumed(self.state.update, tuple(skipped))
+            break
+        else:
+            if skipped:
+                raise CheckpointError(f"no checkpoint is whole: {skipped[0]} Train again in another folder.")
+            self._respect_weights()
+
+    def _respect_weights(self) -> None:
+        """Without a checkpoint to go on from, weights of a complete training stay what they are."""
+        if not self.folder.weights_file.is_file():
+            return
+        facts = read_checkpoint(self.folder.weights_file).facts
+        if not facts["complete"]:
+            return  # killed before the first checkpoint, so begin again
+        if facts["limits"] != say_limits(self.config.train):
+            raise CheckpointError(
+                f"{self.folder.path}: the run has no checkpoints to go on from; start another run from its weights "
+                "(init)."
+            )
+        self.state = TrainingState(update=facts["update"], complete=True)
+
+    def _restore(self, checkpoint: Checkpoint) -> None:
+        if checkpoint.facts["fingerprint"] != self.store.fingerprint:
+            raise CheckpointError(
+                f"{self.folder.path}: the training data has changed since this run began; train in another folder."
+            )
+        if checkpoint.facts.get("held_out", self.held_out) != self.held_out:
+            raise CheckpointError(
+                f"{self.folder.path}: the held-out data has changed since this run began, and its validations could "
+                "not be compared; train in another folder."
+            )
+        try:
+            self.learner.restore(checkpoint.tensors)
+        except (RuntimeError, KeyError, ValueError):
+            raise CheckpointError(
+                f"{self.folder.path}: its checkpoint must fit the model of its configuration; got another, perhaps of "
+                "another version of seq2see; train in another folder."
+            ) from None
+        self.team = restore_plan(self.config.train, self.model, checkpoint.facts.get("team"))
+        self.schedule.restore(checkpoint.facts["schedule"])
+        self.state = read_state(checkpoint.facts["state"], checkpoint.facts["limits"], self.config.train)
+        if checkpoint.facts["state"]["complete"] and not self.state.complete:
+            self._reopen()
+
+    def _reopen(self) -> None:
+        """Go on with a training that was complete: the best weights take the place of an average, if there is one."""
+        if self.folder.best_weights_file.is_file():
+            self._write_weights(read_checkpoint(self.folder.best_weights_file).tensors, complete=False)
+
+    def _batches(self) -> Iterator[tuple[int, int, Slice]]:
+        """The rows of the batches from where the training is, each with epoch and position of the one after it."""
+        epoch, start = self.state.epoch, self.state.batch
+        budget, seed = self.config.train.batch_tokens, self.config.seed
+        while True:
+            lengths = self.store.source.lengths, self.store.target.lengths
+            plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
+            store = replace(self.store, source=self.store.source.vary(seed=seed, epoch=epoch))
+            for number in range(start, len(plan)):
+                after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
+                yield *after, (store, plan[number])
+            epoch, start = epoch + 1, 0
+
+    def _update(self, batches: Iterator[tuple[int, int, Slice]]) -> Stepped:
+        """Change the weights once."""
+        began = time.perf_counter()
+        train, update = self.config.train, self.state.update + 1
+        taken = [next(batches) for _ in range(train.accumulate)]
+        rate = train.learning_rate * self.schedule.factor(update)
+        sums = self.workers.work(update, [batch for _, _, batch in taken], rate)
+        self.state = self.state.after_update(update, epoch=taken[-1][0], batch=taken[-1][1])
+        seconds = time.perf_counter() - began
+        stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, seconds, rate, sums.moved)
+        self._log.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
+        self._unvalidated = stepped
+        return stepped
+
+    def _is_validated(self, update: int) -> bool:
+        """Whether a validation follows an update."""
+        return update % self.config.train.validate_every == 0 or update == self.config.train.updates
+
+    def _stops_early(self) -> bool:
+        return self.state.stops_early(self.config.train.patience)
+
+    def _validate(self, learning_rate: float) -> Validated:
+        """Measure the held-out data, keep the weights if they are the best so far, and save."""
+        with averaged(self.learner.optimizer):
+            metrics = self.evaluate(self.workers.share)
+        value = self._judge(metrics)
+        best = math.isfinite(value) and (self.state.best is None or value < self.state.best)
+        self.state = self.state.after_validation(value, best=best)
+        self.schedule.observe(metrics["valid_loss"])
+        if best:
+            with averaged(self.learner.optimizer):
+                self._write_weights(self.model.state_dict(), complete=False)
+        self._log.write(update=self.state.update, learning_rate=learning_rate, metrics=metrics)
+        self.save()
+        return Validated(self.state.update, metrics, best)
+
+    def _judge(self, metrics: Mapping[str, float]) -> float:
+        """The monitored metric, negated where more is better: the lower, the better."""
+        monitor = self.config.train.monitor
+        value = metrics[monitor] if monitor in ("valid_loss", "cer") else -metrics[monitor]
+        return value if math.isfinite(metrics["valid_loss"]) else math.inf
+
+    def save(self) -> None:
+        """Write a checkpoint of this update, and remove those that are no longer needed."""
+        facts: dict[str, Any] = {"state": self.state.to_json(), "schedule": self.schedule.state()}
+        facts |= {"fingerprint": self.store.fingerprint, "held_out": self.held_out, "team": asdict(self.team)}
+        facts |= {"limits": say_limits(self.config.train)}
+        write_checkpoint(self.folder.checkpoint_file(self.state.update), Checkpoint(self.learner.dump(), facts))
+        self._unvalidated = None
+        self._prune()
+
+    def _prune(self) -> None:
+        """Keep the newest checkpoint, and as many validated ones as the average or a damaged one may need."""
+        _, *others = self.folder.checkpoints()
+        kept = self._validated_checkpoints()[: max(MIN_CHECKPOINTS, self.config.train.average_checkpoints)]
+        for path in others:
+            if path not in kept:
+                path.unlink()
+
+    def _validated_checkpoints(self) -> list[Path]:
+        """The checkpoints of validations, newest first: one that was saved on stopping is not among them."""
+        paths = self.folder.checkpoints()
+        return [path for path in paths if self._is_validated(int(path.stem.removeprefix("update-")))]
+
+    def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
+        facts: dict[str, Any] = {"update": self.state.update, "complete": complete}
+        facts |= {**self.calibrate(tensors), "limits": say_limits(self.config.train)} if complete else {}
+        facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
+        self.folder.write_weights(tensors, self.config, facts)
+
+    def _finish(self) -> Finished:
+        if self.state.best is None:
+            raise Seq2SeeError("the held-out loss was never a number; lower train.learning_rate, in another folder.")
+        patience = self.config.train.patience
+        stopped = f"early stopping: no improvement in {say_count(patience, 'validation')}"
+        reason = stopped if self._stops_early() else "all updates made"
+        weights, other = self._choose_weights()
+        self._write_weights(weights, complete=True)
+        self.state = replace(self.state, complete=True)
+        self.save()
+        return Finished(self.state.update, reason + other, complete=True)
+
+    def _choose_weights(self) -> tuple[Mapping[str, Tensor], str]:
+        """The average of the last checkpoints, unless the best ones are better; and a word on which it is."""
+        last = self._validated_checkpoints()[: self.config.train.average_checkpoints]
+        best, copy = read_checkpoint(self.folder.weights_file), self.folder.best_weights_file
+        if best.facts["complete"] and copy.is_file():
+            best = read_checkpoint(copy)  # killed after the average took the place of the best
+        if not last:
+            return best.tensors, ""
+        mean = average([strip(read_checkpoint(path).tensors, "model.") for path in last])
+        model = self.task.build(self.config)
+        model.load_state_dict(dict(mean))
+        value = self._judge(self.evaluate(lambda do, things: [do(self.task, model, thing) for thing in things]))
+        assert self.state.best is not None
+        if value <= self.state.best:
+            write_checkpoint(copy, best)  # for a training that goes on
+            return mean, f"; the average of the last {say_count(len(last), 'checkpoint')} is kept"
+        copy.unlink(missing_ok=True)
+        return best.tensors, f"; the best checkpoint is kept, for the average of the last {len(last)} is no better"

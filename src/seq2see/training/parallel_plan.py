@@ -1,0 +1,72 @@
+"""How a data-parallel training is divided: processes, threads, and the part of a batch that each process gets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import distributed, nn
+
+from seq2see.config.schema import Train
+from seq2see.data.batch import Rows
+
+SMALL_MODEL_PARAMETERS = 1_000_000  # below, processes and threads wait for each other as long as they save
+MIN_TOKENS_PER_WORKER = 1024  # of an update
+TOKENS_PER_CAPTION_TOKEN = 16  # where sources are images, whose cells are not counted as tokens
+
+
+@dataclass(frozen=True)
+class ParallelPlan:
+    """The processes of a training; the last bits of all sums depend on them."""
+
+    workers: int = 1  # processes
+    threads: int = 1  # of each process
+
+
+def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
+    """As many processes and threads as make the training faster; if threads alone are configured, one process."""
+    cores = torch.get_num_threads()
+    images = hasattr(getattr(model, "encoder", None), "image_size")
+    if _is_small(model) and not images:
+        return ParallelPlan(train.workers or 1, train.threads or 1)
+    able = distributed.is_available() and distributed.is_gloo_available()
+    tokens = train.batch_tokens * train.accumulate * (TOKENS_PER_CAPTION_TOKEN if images else 1)
+    most = tokens // MIN_TOKENS_PER_WORKER if able and not train.threads else 1
+    workers = train.workers or max(min(cores, most), 1)
+    return ParallelPlan(workers, train.threads or max(cores // workers, 1))
+
+
+def restore_plan(train: Train, model: nn.Module, saved: Mapping[str, int] | None) -> ParallelPlan:
+    """The plan that a training began with: what is configured, else what was saved, else one process."""
+    before = saved or {"workers": 1, "threads": 1 if _is_small(model) else torch.get_num_threads()}
+    return ParallelPlan(train.workers or before["workers"], train.threads or before["threads"])
+
+
+def cut(rows: Rows, source: Rows, target: Rows, pieces: int) -> list[Rows]:
+    """Cut a batch, in its order, so that the most expensive piece is as cheap as possible; some may be empty.
+
+    A piece of n pairs costs n times its longest source plus its longest target, because it is padded to them.
+    """
+    lengths = list(zip(source[rows].tolist(), target[rows].tolist(), strict=True))
+    longest = max(s for s, _ in lengths) + max(t for _, t in lengths)
+    low, high = max(s + t for s, t in lengths), -(-len(rows) // pieces) * longest
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if len(_fill(lengths, middle)) < pieces else (middle + 1, high)
+    parts = np.split(rows, _fill(lengths, high))
+    return parts + [rows[:0]] * (pieces - len(parts))
+
+
+def _fill(lengths: Sequence[tuple[int, int]], limit: int) -> list[int]:
+    """Where all pieces but the first begin, if each takes as many pairs as cost no more than the limit."""
+    cuts, start, source, target = [], 0, 0, 0
+    for place, (s, t) in enumerate(lengths):
+        source, target = max(source, s), max(target, t)
+        if (place + 1 - start) * (source + target) > limit:
+            cuts.append(place)
+            start, source, target = place, s, t
+    return cuts
+
+
+def _is_small(model: nn.Module) -> bool:
+    return sum(parameter.numel() for parameter in model.parameters()) < SMALL_MODEL_PARAMETERS

@@ -1,0 +1,270 @@
+"""Decisions from data alone: preset, tokens, size of the model and length of the training, each with its reason."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from seq2see.config.load import load_config
+from seq2see.config.schema import Config, PartSpec
+from seq2see.core.plural import say_count
+from seq2see.core.words import choose_unit, find_words, has_spaces
+from seq2see.data.checks.infer import infer_labels, infer_modality, spread
+from seq2see.data.formats.image_file import measure_image
+from seq2see.data.modalities.label_set import split_labels
+from seq2see.data.pairs import Pairs
+
+TEXTS, SENTENCES, CAPTIONS = "bahdanau2015", "transformer-tiny", "show-attend-tell2015"
+LABELS, DOCUMENTS, SMALL_IMAGES, LARGE_IMAGES = "bigru-attention", "han2016", "small-cnn", "frozen-cnn"
+MAX_WORDS_OF_A_TEXT = 60  # or letters where words have no spaces between them; a document has more, in sentences
+MAX_COUNTED_WORDS = 3_000  # of a document
+MIN_PHOTOGRAPH_SIDE = 96  # pixels
+
+MAX_FIELD_LENGTH = 64  # characters; fields such as dates, names and codes are below, sentences above
+MIN_PAIRS_FOR_TRANSFORMER = 20_000  # pairs of sentences: from 4,000 an RNN learned more, from 29,000 a Transformer
+MIN_EPOCHS, MAX_EPOCHS = 3, 100  # times through the data, however large or small it is,
+MIN_TOKENS = 1_500_000  # but never fewer tokens than this
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided, section by section, and the reason behind each choice by the key it sets.
+
+    A section that is None is that of the preset.
+    """
+
+    preset: str
+    remarks: Mapping[str, str]
+    tokens: Mapping[str, object] | None = None
+    model: Mapping[str, object] | None = None
+    train: Mapping[str, object] | None = None
+
+    @property
+    def base(self) -> dict[str, object]:
+        """The sections of a configuration to start from."""
+        sections = {"tokens": self.tokens, "model": self.model, "train": self.train}
+        return {"preset": self.preset, **{name: section for name, section in sections.items() if section is not None}}
+
+
+def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) -> Decision:
+    """Choose for these pairs what a preset leaves open; without a preset, one that suits them.
+
+    Images and labels get a preset that is made for them, which says all but how long to train on little data.
+
+    Args:
+        pairs: the training data.
+        preset: the preset that was asked for.
+        task: the task that was asked for; if none was, labels are told from texts.
+    """
+    asked = preset is not None
+    name = preset or _choose_preset(pairs, task)
+    written = _read_preset(name)
+    if _is_for_texts(written):
+        return _decide_texts(pairs.source, pairs.target, name, written, asked=asked)
+    chooses = written.task == "classification"
+    updates, epochs = _limit_updates(pairs, written, labels=chooses)
+    why = f"all as in preset {name}" if asked else f"preset {name}, for {_describe(pairs, labels=chooses)}"
+    remarks, tokens, train = {"preset": why}, None, None
+    if pairs.separator is not None and chooses:
+        tokens = {**_dump_tokens(written), "target": {"kind": "labels", "separator": pairs.separator}}
+        remarks["tokens"] = "several labels for a source, because the data lists them"
+    if updates < written.train.updates:
+        train = {"updates": updates, "validate_every": max(updates // 15, 10)}
+        remarks["train"] = f"{updates:,} updates: {epochs:.0f} times through so little data are enough"
+    return Decision(name, remarks, tokens=tokens, train=train)
+
+
+def _read_preset(name: str) -> Config:
+    """A preset as a configuration; its data is still to be named."""
+    return load_config(base={"preset": name, "data": {"train": ""}}).config
+
+
+def _dump_tokens(written: Config) -> dict[str, object]:
+    return written.tokens.model_dump(exclude_none=True)
+
+
+def _choose_preset(pairs: Pairs, task: str | None) -> str:
+    """The architecture that suits these pairs."""
+    labels = task == "classification" or (task is None and infer_labels(pairs))
+    return _PRESET_CHOICES[infer_modality(pairs)](pairs, labels)
+
+
+def _choose_for_images(pairs: Pairs, labels: bool) -> str:
+    if not labels:
+        return CAPTIONS
+    return SMALL_IMAGES if _are_small(pairs.source) else LARGE_IMAGES
+
+
+def _choose_for_texts(pairs: Pairs, labels: bool) -> str:
+    if not labels:
+        many = len(pairs) >= MIN_PAIRS_FOR_TRANSFORMER
+        return SENTENCES if many and _are_sentences(pairs.source, pairs.target) else TEXTS
+    some = spread(pairs.source)
+    unit = choose_unit(some)
+    usual = _percentile([len(find_words(text, unit)) for text in some], 0.5)
+    return DOCUMENTS if usual > MAX_WORDS_OF_A_TEXT else LABELS
+
+
+_PRESET_CHOICES = {"text": _choose_for_texts, "images": _choose_for_images}
+
+
+def _is_for_texts(written: Config) -> bool:
+    """Whether a preset reads texts and writes texts."""
+    return written.task == "transduction" and _kind(written.tokens.source) not in ("images", "documents")
+
+
+def _limit_updates(pairs: Pairs, written: Config, *, labels: bool) -> tuple[int, float]:
+    """Updates that go through the data as often as is useful, and how often that is."""
+    positions = {"text": pairs.source, "images": [""] * len(pairs)}  # an image is one position
+    texts = positions[infer_modality(pairs)] if labels else pairs.target
+    count = (lambda text: len(text.split())) if has_spaces(spread(texts)) else len
+    tokens = sum(min(count(text), MAX_COUNTED_WORDS) + 1 for text in texts)
+    epochs = 60.0 if len(pairs) < 1_000 else 30.0
+    return max(int(epochs * tokens / written.train.batch_tokens), 100), epochs
+
+
+def _are_small(sources: Sequence[str]) -> bool:
+    """Whether images are so small that a network for photographs has nothing to hold on to."""
+    return _percentile([min(measure_image(source)) for source in spread(sources, 20)], 0.5) < MIN_PHOTOGRAPH_SIDE
+
+
+def _describe(pairs: Pairs, *, labels: bool) -> str:
+    """What the data is, in a few words."""
+    sources = {"text": "texts", "images": "images"}[infer_modality(pairs)]
+    count = len({label for target in pairs.target for label in split_labels(target, pairs.separator)})
+    return f"{sources} with {f'{count} labels' if labels else 'captions'}"
+
+
+def _decide_texts(
+    source: Sequence[str], target: Sequence[str], preset: str, written: Config, *, asked: bool
+) -> Decision:
+    """Choose for these texts what a preset leaves open.
+
+    A preset for words keeps all it says; one for sentences nearly all when it meets sentences, and one for short fields
+    its size when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest
+    follows from the texts.
+    """
+    pairs, sentences = len(source), _are_sentences(source, target)
+    if _all_of_kind(written, "words"):
+        return Decision(preset, {"preset": f"all as in preset {preset}, which is made for words"})
+    if sentences and not _all_of_kind(written, "characters"):
+        return _decide_sentences(source, target, preset, written, asked=asked)
+    tokens, remark = _decide_tokens(sentences, pairs)
+    joint = sentences or written.tokens.joint is not None
+    batch = 1024 if pairs < 5_000 else 2048 if pairs < 200_000 else 4096
+    updates, epochs = _decide_updates(source, target, sentences, batch)
+    train: dict[str, object] = {"updates": updates, "batch_tokens": batch, "validate_every": max(updates // 20, 10)}
+    train |= (
+        {"learning_rate": 0.003, "label_smoothing": 0.1, "average_checkpoints": 5} if sentences else {"patience": 8}
+    )
+    remarks = {
+        "tokens": remark,
+        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
+    }
+    model: dict[str, object] | None = None
+    if sentences or not asked:
+        size = _decide_size(sentences, pairs)
+        texts = "sentences" if sentences else "short texts"
+        model = {**_scale(written, size, {"dropout": 0.3} if sentences else {})}
+        remarks["model"] = f"preset {preset} with size {size}, for {say_count(pairs, 'pair')} of {texts}"
+        if sentences:
+            model["share"] = ["fitting"]
+            remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"
+    sides = {"joint": tokens} if joint else {"source": tokens, "target": tokens}
+    return Decision(preset, remarks, tokens=sides, model=model, train=train)
+
+
+def _decide_sentences(
+    source: Sequence[str], target: Sequence[str], preset: str, written: Config, *, asked: bool
+) -> Decision:
+    """A preset for sentences: all it says but how long to train on little data, and on much if it was not asked for."""
+    train, batch = written.train, written.train.batch_tokens
+    tokens = _count_tokens(source, target, sentences=True)
+    enough = max(MAX_EPOCHS * tokens, MIN_TOKENS) / batch
+    updates = int(min(train.updates, enough) if asked else max(train.updates, MIN_EPOCHS * tokens / batch))
+    if asked and updates == train.updates:
+        return Decision(preset, {"preset": f"all as in preset {preset}, which is made for sentences"})
+    epochs = updates * batch / tokens
+    length: dict[str, object] = {
+        "updates": updates,
+        "validate_every": max(updates * train.validate_every // train.updates, 10),
+    }
+    warmup = _option(train.schedule, "warmup", 0)
+    if updates < train.updates and _kind(train.schedule) == "cosine":
+        # other schedules would take larger steps after a shorter warmup
+        length["schedule"] = {"warmup": min(warmup, updates // 10)}
+    size = _option(written.tokens.joint, "size", 0)
+    why = "which was asked for" if asked else f"because {len(source):,} pairs of sentences are enough for it"
+    remarks = {
+        "tokens": f"up to {size:,} subwords for both sides, because the texts are sentences",
+        "model": f"preset {preset}, {why}",
+        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
+    }
+    return Decision(preset, remarks, train=length)
+
+
+def _are_sentences(source: Sequence[str], target: Sequence[str]) -> bool:
+    """Whether more than a few texts are longer than fields are."""
+    longest = [max(len(s), len(t)) for s, t in zip(source, target, strict=True)]
+    return _percentile(longest, 0.95) > MAX_FIELD_LENGTH
+
+
+def _all_of_kind(written: Config, kind: str) -> bool:
+    """Whether all tokens of a preset are of one kind."""
+    tokens = written.tokens
+    return all(_kind(spec) == kind for spec in (tokens.source, tokens.target, tokens.joint) if spec is not None)
+
+
+def _kind(spec: PartSpec | None) -> str | None:
+    """The kind of a part, whichever way it is written."""
+    return spec if isinstance(spec, str) or spec is None else str(spec["kind"])
+
+
+def _option(spec: PartSpec | None, name: str, default: int) -> int:
+    """A whole number among the options of a part."""
+    value = spec.get(name, default) if isinstance(spec, dict) else default
+    return value if isinstance(value, int) else default
+
+
+def _scale(written: Config, size: int, more: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Sizes for both halves of a model, as far as they have them, in the proportion that they have."""
+    halves = {"encoder": written.model.encoder, "decoder": written.model.decoder}
+    options = {half: spec if isinstance(spec, dict) else {} for half, spec in halves.items()}
+    wide = _option(options["decoder"], "size", 1)
+    sizes = {half: size * _option(spec, "size", wide) // wide for half, spec in options.items()}
+    wanted = {half: {"size": sizes[half], "embedding_size": size, **more} for half in options}
+    return {half: {key: value for key, value in wanted[half].items() if key in options[half]} for half in options}
+
+
+def _decide_size(sentences: bool, pairs: int) -> int:
+    if sentences:
+        return 128 if pairs < 10_000 else 256
+    return 64 if pairs < 1_000 else 128 if pairs < 50_000 else 256
+
+
+def _decide_tokens(sentences: bool, pairs: int) -> tuple[dict[str, object], str]:
+    if not sentences:
+        return {"kind": "characters"}, f"characters, because nearly all texts have at most {MAX_FIELD_LENGTH} of them"
+    size = 2_000 if pairs < 2_000 else 5_000 if pairs < 50_000 else 10_000
+    return {"kind": "bpe", "size": size}, f"up to {size:,} subwords for both sides, because the texts are sentences"
+
+
+def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: bool, batch: int) -> tuple[int, float]:
+    """Enough updates to see small data often and large data at least a few times."""
+    tokens = _count_tokens(source, target, sentences=sentences)
+    seen = min(max(20 * tokens, MIN_TOKENS), max(9_000_000, MIN_EPOCHS * tokens))
+    return int(seen / batch), seen / tokens
+
+
+def _count_tokens(source: Sequence[str], target: Sequence[str], *, sentences: bool) -> float:
+    """How many tokens the longer sides have, roughly."""
+    letters = [_count_letters(side) if sentences else 1.0 for side in (source, target)]
+    pairs = zip(source, target, strict=True)
+    return sum(max((len(s) + 1) / letters[0], (len(t) + 1) / letters[1]) for s, t in pairs)
+
+
+def _count_letters(texts: Sequence[str]) -> float:
+    """How many letters a subword has, roughly; fewer where nobody writes spaces, as in Chinese."""
+    return 4.5 if has_spaces(spread(texts)) else 1.5
+
+
+def _percentile(values: Sequence[int], share: float) -> int:
+    return sorted(values)[min(int(share * len(values)), len(values) - 1)]

@@ -1,0 +1,290 @@
+"""Preparing a training: from a configuration to a loop that is ready to run, checked before any time is spent."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from pydantic import JsonValue
+from torch import Tensor, nn
+
+from seq2see.config.load import preset_names
+from seq2see.config.schema import Config
+from seq2see.core.errors import ConfigError, DataError
+from seq2see.core.registry import shorten
+from seq2see.data.batch import collate, plan_batches
+from seq2see.data.checks.data_doctor import Diagnosis, examine
+from seq2see.data.checks.infer import cannot_be_labels, infer_labels, infer_modality
+from seq2see.data.pairs import Finding, Pairs
+from seq2see.data.split import split_pairs
+from seq2see.data.storage.dataset import Store, cache_folder, prepare
+from seq2see.data.storage.packed import Sequences, pack
+from seq2see.models.network import Network
+from seq2see.models.seq2seq import Seq2Seq
+from seq2see.objectives.build import build_objective
+from seq2see.objectives.minimum_risk import best_gleu, build_reward
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.data_files import origins
+from seq2see.runs.folder import RunFolder, describe_changes
+from seq2see.search.factory import read_search
+from seq2see.system.files import write_atomic
+from seq2see.system.foreign_code import admit
+from seq2see.tasks.task import Task, find_task
+from seq2see.training.data_parallel import Share
+from seq2see.training.distillation_teachers import open_teachers
+from seq2see.training.loop import TrainingLoop
+from seq2see.training.pretrained import (
+    choose_tokenizers,
+    describe_unknown,
+    freeze,
+    read_pretrained,
+    take_over,
+)
+from seq2see.training.pretrained_embeddings import lay_vectors
+from seq2see.training.request import TrainingRequest, write_run_config
+from seq2see.training.training_data import discarding_data
+from seq2see.training.validation import measure
+
+PLURAL = {"text": "texts", "images": "images"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything a training needs, prepared."""
+
+    loop: TrainingLoop
+    train: Pairs
+    valid: Pairs
+    test: Pairs | None
+    code: list[Path]  # files of the user's own that the configuration names
+    taken: list[str]  # what came from other runs
+    findings: Sequence[Finding] = ()  # what is odd about the data
+    remarks: Mapping[str, str] = field(default_factory=dict)  # what was decided, by key
+    again: bool = False  # whether the folder held this run before
+
+    @property
+    def unknown(self) -> float:
+        """The share of all target tokens of the training, end marks aside, that the vocabulary does not have."""
+        return self.loop.task.target.unknown_share(self.loop.store.target)
+
+    def estimate(self, samples: int = 3) -> float:
+        """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
+        loop, train = self.loop, self.loop.config.train
+        left = range(loop.state.update + 1, train.updates + 1)
+        kinds = [[update for update in left if loop.learner.objective.needs_references(update) == r] for r in (0, 1)]
+        saved = loop.model.state_dict().keys()
+        moving = {name: buffer.clone() for name, buffer in loop.model.named_buffers() if name in saved}  # by a loss
+        # the last update of a kind takes longest: scheduled sampling has its largest share
+        seconds = sum(len(updates) * self._time(updates[-1], samples) for updates in kinds if updates)
+        for name, before in moving.items():
+            loop.model.get_buffer(name).copy_(before)
+        return seconds
+
+    def _time(self, update: int, samples: int) -> float:
+        """Seconds that one update takes."""
+        loop, train = self.loop, self.loop.config.train
+        lengths = loop.store.source.lengths, loop.store.target.lengths
+        plan = plan_batches(*lengths, budget=train.batch_tokens, seed=loop.config.seed, epoch=0)
+        seconds = []
+        for rows in plan[: samples + 1]:
+            began = time.perf_counter()
+            loop.workers.work(update, [(loop.store, rows)], None)
+            seconds.append(time.perf_counter() - began)
+        steady = seconds[1:] or seconds  # the first one warms up
+        return sum(steady) / len(steady) * train.accumulate
+
+
+def holds_run(folder: RunFolder, config: Config) -> bool:
+    """Whether the folder holds this very run, to go on with; anything else in it is an error."""
+    if not folder.holds_run():
+        return False
+    changes = describe_changes(folder.read_config().model_dump(), config.model_dump())
+    if changes:
+        raise ConfigError(
+            f"{folder.path} holds another run ({changes}); choose another folder (out), or undo the change."
+        )
+    return True
+
+
+def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int], None] | None = None) -> Job:
+    """Check the data and the configuration of a request, make everything ready, and open the run folder.
+
+    Args:
+        request: what to train, on what, and where.
+        progress: hears how many of how many sources are ready, where that takes long.
+    """
+    config, folder = request.loaded.config, request.folder
+    with discarding_data(folder, written=request.wrote_data):
+        diagnosis = examine(origins(config), read=request.read)
+        for finding in diagnosis.errors:
+            raise DataError(finding.message + ".")
+        with request.loaded.naming_places():
+            again = not request.wrote_data and holds_run(folder, config)
+            job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress)
+        if not (again and folder.has_task):
+            open_folder(job, write_run_config(config, folder, request.remarks))
+    return replace(job, findings=diagnosis.findings, remarks=request.remarks, again=again)
+
+
+def prepare_job(
+    config: Config,
+    folder: RunFolder,
+    diagnosis: Diagnosis,
+    *,
+    near: list[Path],
+    progress: Callable[[int, int], None] | None = None,
+) -> Job:
+    """Everything that can fail because of configuration or data, before anything is written but the cache.
+
+    `progress` hears of sources that take long to prepare.
+    """
+    code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
+    splits = dict(diagnosis.splits)
+    check_kind(config, splits["train"])
+    if "valid" not in splits:
+        splits["train"], splits["valid"] = _hold_out(splits["train"], config)
+    read_search(config.search)[0]()
+    parts = read_pretrained(config.init) if _begins(folder) else []
+    source, target = choose_tokenizers(config, parts)
+    task = (
+        folder.read_task()
+        if folder.has_task
+        else find_task(config.task).learn(config, splits["train"], source=source, target=target)
+    )
+    splits["valid"] = _leave_out_long(_leave_out_new_labels(splits["valid"], task), task, config)
+    model = task.build(config)
+    taken = take_over(model, parts)
+    taken += describe_unknown(task.source, splits["train"].source) if source is not None else []
+    freeze(model, config.init)
+    teachers = open_teachers(config.train.distillation, task, model)
+    _try(config, task, model, teachers, splits["train"].take([0]))
+    stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
+    for name, store in stores.items():
+        store.source.fill(training=name == "train", progress=progress)
+    taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
+    task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
+    if config.train.output_bias == "counts" and target is None:
+        count_bias(model.output_layer, stores["train"].target)
+    loop = _build_loop(config, folder, task, model, teachers, stores, splits["valid"])
+    return Job(loop, splits["train"], splits["valid"], splits.get("test"), code, taken)
+
+
+def _build_loop(
+    config: Config,
+    folder: RunFolder,
+    task: Task,
+    model: Network,
+    teachers: Sequence[Seq2Seq],
+    stores: Mapping[str, Store],
+    valid: Pairs,
+) -> TrainingLoop:
+    """The loop, with what it calls to validate and to finish."""
+    risk = config.train.minimum_risk
+    reward = None if risk is None else build_reward(risk.reward, stores["train"])
+
+    def evaluate(share: Share) -> dict[str, float]:
+        return measure(task, valid, stores["valid"], config, share)
+
+    def calibrate(weights: Mapping[str, Tensor]) -> dict[str, JsonValue]:
+        final = task.build(config)
+        final.load_state_dict(dict(weights))
+        return task.calibrate(final, stores["valid"])
+
+    held_out = stores["valid"].fingerprint
+    return TrainingLoop(
+        config,
+        task,
+        model,
+        stores["train"],
+        evaluate,
+        folder,
+        calibrate,
+        held_out,
+        teachers=teachers,
+        reward=reward,
+    )
+
+
+def _hold_out(pairs: Pairs, config: Config) -> tuple[Pairs, Pairs]:
+    """(training, held out), where none are given as held out."""
+    labels = partial(find_task(config.task).list_labels, config)
+    return split_pairs(pairs, held_out=config.data.held_out, seed=config.seed, labels=labels)
+
+
+def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:
+    """What can be validated on: a label that nobody could learn has no likelihood (the doctor warns of it)."""
+    rows = [row for row, target in enumerate(held.target) if task.target.knows(target)]
+    if not rows:
+        raise DataError("the held-out data has no label that the training data has; check files and columns.")
+    return held.take(rows)
+
+
+def _leave_out_long(held: Pairs, task: Task, config: Config) -> Pairs:
+    """What is checked on is no longer than what is learned from, or one text could take longer than all others."""
+    targets = map(len, task.target.ids(held.target))
+    lengths = map(max, task.source.count_tokens(held.source), targets)
+    rows = [row for row, length in enumerate(lengths) if length <= config.data.max_tokens]
+    return held.take(rows) if rows else held  # what must not be empty is told by who prepares it
+
+
+def check_kind(config: Config, pairs: Pairs) -> None:
+    """Refuse data that a configuration is not made for, before file names are read as texts, or texts as labels."""
+    who = f"preset {config.preset}" if config.preset else "this configuration"
+    wanted, given = config.source_data, infer_modality(pairs)
+    images = given == "images"
+    if wanted != given:
+        task = "classification" if infer_labels(pairs) else "transduction"
+        names = ", ".join(preset_names(task=task, images=images))
+        raise DataError(
+            f"{who} reads {PLURAL[wanted]}, and the data is {PLURAL[given]}; take another preset ({names})."
+        )
+    if config.chooses_labels and cannot_be_labels(pairs):
+        names = ", ".join(preset_names(task="transduction", images=images))
+        raise DataError(
+            f"{who} chooses labels, and the targets of the data are texts, such as {shorten(pairs.target[0])}; check "
+            f"which fields are read, or take a preset that writes texts ({names}); of several labels in one, say "
+            'tokens.target={kind: labels, separator: ","}.'
+        )
+
+
+def open_folder(job: Job, config_text: str) -> None:
+    """Make the run folder: configuration, tokenizers, and a copy of the code of its own that the run names."""
+    folder = job.loop.folder
+    folder.create(config_text)
+    folder.write_task(job.loop.task)
+    for file in job.code:
+        write_atomic(folder.path / "code" / file.name, file.read_bytes())
+
+
+def _begins(folder: RunFolder) -> bool:
+    """Whether a training in the folder starts from the beginning, not from what it has saved there."""
+    if not folder.has_task:
+        return True
+    weights = folder.weights_file
+    return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts["complete"])
+
+
+@torch.no_grad()
+def count_bias(output: nn.Linear, targets: Sequences) -> None:
+    """Let an output layer begin with the log-probability of each token by its count, with one more for each."""
+    counts = torch.from_numpy(np.bincount(targets.ids, minlength=output.out_features)) + 1.0
+    output.bias.copy_((counts / counts.sum()).log())
+
+
+@torch.no_grad()
+def _try(config: Config, task: Task, model: Network, teachers: Sequence[Seq2Seq], one: Pairs) -> None:
+    """Run the objective once on one pair: parts that do not fit each other are found here."""
+    model.eval()
+    store = Store(task.source.prepare(one.source), pack(task.target.ids(one.target)), "")
+    # at step 0 no output is rewarded yet, so that any reward will do, and the training data need not be ready
+    reward = None if config.train.minimum_risk is None else best_gleu
+    objective = build_objective(config, task, teachers=teachers, reward=reward)
+    objective(model, collate(store, np.array([0])), 0)
+
+
+def _prepare(pairs: Pairs, task: Task, model: Network, config: Config) -> Store:
+    limit = config.data.max_tokens
+    return prepare(pairs, task.source, task.target, max_tokens=limit, cache=cache_folder(), encoder=model.encoder)

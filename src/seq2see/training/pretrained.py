@@ -1,0 +1,180 @@
+"""Weights of other runs to start from: of a whole run, of its encoder or of its decoder, with their tokenizers."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from seq2see.config.schema import Config, Init, PartSpec, Tokens
+from seq2see.core.errors import ConfigError
+from seq2see.core.registry import shorten
+from seq2see.data.modalities.modality import Modality, Target
+from seq2see.models.shared_parameters import table_scales
+from seq2see.runs.checkpoint import Checkpoint
+from seq2see.runs.folder import RunFolder
+from seq2see.tasks.task import Task
+
+SIDES = {"encoder": ("source",), "decoder": ("target",), "run": ("source", "target")}  # the tokens of each part
+NAMED = 6  # names of new tensors, or unknown words, that are told
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A part of another run, or all of it."""
+
+    part: str  # encoder, decoder or run
+    folder: RunFolder
+    tokens: Mapping[str, PartSpec | None]  # how each of its sides is cut
+    task: Task  # of that run
+    weights: Checkpoint
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its tensors begin with."""
+        return "" if self.part == "run" else f"{self.part}."
+
+    @property
+    def source(self) -> Modality | None:
+        """What reads the sources of the part, if it has an encoder."""
+        return self.task.source if "source" in self.tokens else None
+
+    @property
+    def target(self) -> Target | None:
+        """What reads the targets of the part, if it has a decoder."""
+        return self.task.target if "target" in self.tokens else None
+
+    @property
+    def vocabularies(self) -> list[str]:
+        """What it reads and writes, as the files of its run have it."""
+        return [side.to_json() for side in (self.source, self.target) if side is not None]
+
+    @property
+    def tensors(self) -> dict[str, Tensor]:
+        """The tensors of the part, by their names inside it."""
+        tensors = self.weights.tensors.items()
+        return {name.removeprefix(self.prefix): tensor for name, tensor in tensors if name.startswith(self.prefix)}
+
+
+def read_pretrained(init: Init | None) -> list[Pretrained]:
+    """The parts that a configuration wants to start from."""
+    wanted = {part: getattr(init, part) for part in SIDES} if init is not None else {}
+    return [_read(part, RunFolder(Path(path))) for part, path in wanted.items() if path is not None]
+
+
+def choose_tokenizers(config: Config, parts: list[Pretrained]) -> tuple[Modality | None, Target | None]:
+    """Source and target of the parts, because ids must mean the same; the configuration may not disagree."""
+    for each in parts:
+        for side, tokens in each.tokens.items():
+            key = side if config.tokens.joint is None else "joint"
+            asked = getattr(config.tokens, key)
+            if _spell(asked) != _spell(tokens):
+                raise ConfigError(
+                    f"tokens.{key} asks for {shorten(asked)}, but the {each.part} of {each.folder.path} knows tokens "
+                    f"of {shorten(tokens)}; write that, or take another run.",
+                    path=("tokens", key),
+                )
+    if config.tokens.joint is not None and len({text for each in parts for text in each.vocabularies}) > 1:
+        raise ConfigError(
+            "tokens.joint needs one vocabulary, but those of init.encoder and init.decoder differ; train both with one "
+            "joint vocabulary, or write tokens.source and tokens.target.",
+            path=("tokens", "joint"),
+        )
+    source = next((each.source for each in parts if each.source is not None), None)
+    return source, next((each.target for each in parts if each.target is not None), None)
+
+
+def inherit_tokens(tokens: Mapping[str, object], parts: list[Pretrained]) -> dict[str, object]:
+    """The tokens section for these parts where nobody has written one: theirs, and `tokens` for the other side."""
+    specs = {side: spec for each in parts for side, spec in each.tokens.items()}
+    same = {text for each in parts for text in each.vocabularies}
+    if len(specs) == 2 and len(same) == 1:
+        return {"joint": specs["source"]}
+    own = {side: tokens.get(side) or tokens["joint"] for side in SIDES["run"]}
+    return {**own, **specs}
+
+
+def describe_unknown(source: Modality, texts: Sequence[str]) -> list[str]:
+    """A sentence on the source words that tokenizers of another run do not know; none if they know all."""
+    tokenizer = source.tokenizer
+    counts = Counter(word for text in texts for word in (tokenizer.unknown(text) if tokenizer is not None else ()))
+    if not counts:
+        return []
+    named = ", ".join(repr(word) for word, _ in counts.most_common(NAMED))
+    dots = ", ..." if len(counts) > NAMED else ""
+    return [
+        f"{len(counts):,} source tokens of the data are unknown to its tokenizer, {counts.total():,} times: "
+        f"{named}{dots}"
+    ]
+
+
+def take_over(model: nn.Module, parts: list[Pretrained]) -> list[str]:
+    """Put the tensors of the parts whose names and shapes agree into the model; what fitted, a sentence a part."""
+    taken: dict[nn.Parameter, Tensor] = {}
+    return [_take(model, each, taken) for each in parts]
+
+
+def freeze(model: nn.Module, init: Init | None) -> None:
+    """Keep a part as it is, however long the training."""
+    if init is not None and init.freeze is not None:
+        for parameter in model.get_submodule(init.freeze).parameters():
+            parameter.requires_grad_(False)
+
+
+def _read(part: str, folder: RunFolder) -> Pretrained:
+    config = folder.read_config()
+    weights, task = folder.read_weights(config), folder.read_task()
+    return Pretrained(part, folder, {side: _tokens(config.tokens, side) for side in SIDES[part]}, task, weights)
+
+
+def _tokens(tokens: Tokens, side: str) -> PartSpec | None:
+    spec: PartSpec | None = tokens.joint if tokens.joint is not None else getattr(tokens, side)
+    return spec
+
+
+def _spell(spec: PartSpec | None) -> dict[str, Any]:
+    return {"kind": spec} if isinstance(spec, str) else dict(spec or {"kind": "labels"})
+
+
+@torch.no_grad()
+def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
+    part, tensors = model.get_submodule(source.prefix.removesuffix(".")), source.tensors
+    scales, old_scales = table_scales(model), source.weights.facts.get("scales", {})
+    parameters = dict(part.named_parameters())  # a parameter with several names once, under the first of them
+    new = [name for name, p in parameters.items() if name not in tensors or tensors[name].shape != p.shape]
+    if len(new) == len(parameters):
+        raise ConfigError(
+            f"nothing of the {source.part} of {source.folder.path} fits: no tensor has the same name and shape; give "
+            f"{'model' if not source.prefix else f'model.{source.part}'} the options it was trained with.",
+            path=("init", source.part),
+        )
+    for name in [name for name in parameters if name not in new]:
+        parameter, full = parameters[name], source.prefix + name
+        value = tensors[name] * (old_scales.get(full, 1.0) / scales.get(full, 1.0))
+        if not torch.equal(taken.setdefault(parameter, value), value):
+            raise ConfigError(
+                f"{full} is shared by encoder and decoder (model.share), but the two runs of init have it differently; "
+                "take one part only, or both from one run.",
+                path=("init", source.part),
+            )
+        parameter.copy_(value)
+    if not source.prefix:
+        _take_buffers(part, tensors)
+    count = f"{len(parameters) - len(new)} of {len(parameters)} tensors"
+    what = source.part if source.prefix else "all weights"
+    return f"{what} from {source.folder.path}: {count}{_name(new)}"
+
+
+def _take_buffers(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Running means and the like are a part of what a whole run has learned."""
+    for name, buffer in model.named_buffers():
+        if name in tensors and tensors[name].shape == buffer.shape:
+            buffer.copy_(tensors[name])
+
+
+def _name(new: list[str]) -> str:
+    more = f" and {len(new) - NAMED} more" if len(new) > NAMED else ""
+    return f"; new: {', '.join(new[:NAMED])}{more}" if new else ""

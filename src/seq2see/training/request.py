@@ -1,0 +1,198 @@
+"""A request for a training: a configuration with its reasons, a run folder, and the data that was read on the way."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import seq2see
+from seq2see.config.load import Loaded, load_config, read_preset
+from seq2see.config.schema import Config, Init, Train
+from seq2see.config.settings import Setting, parse_setting
+from seq2see.config.write import read_remarks, write_config
+from seq2see.core.errors import CheckpointError, ConfigError
+from seq2see.data.checks.data_doctor import Usable, read_usable
+from seq2see.data.pairs import Origin
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
+from seq2see.system.files import write_atomic
+from seq2see.training.plan import Decision, decide
+from seq2see.training.pretrained import inherit_tokens, read_pretrained
+from seq2see.training.training_state import read_state, say_limits
+
+PARTS = ("run", "encoder", "decoder")  # what init may take from another run
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """What to train, on what, and where."""
+
+    loaded: Loaded
+    folder: RunFolder
+    near: Path  # where code of the user's own is looked for
+    remarks: Mapping[str, str] = field(default_factory=dict)  # why a value was chosen, by key
+    read: Mapping[Origin, Usable] = field(default_factory=dict)  # data that was read already
+    wrote_data: bool = False  # whether Python objects were written into the folder for it
+
+
+def request_config(
+    file: Path, *, folder: Path, held_out: Mapping[str, Origin], settings: Sequence[Setting]
+) -> TrainingRequest:
+    """A training that a configuration file describes; `held_out` may name other files for valid and test."""
+    given: list[Setting] = [(f"data.{name}", _to_split(origin)) for name, origin in held_out.items()]
+    loaded = load_config(file=file, settings=[*given, *settings])
+    return TrainingRequest(loaded, RunFolder(folder), file.absolute().parent)
+
+
+def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequence[Setting]) -> TrainingRequest:
+    """A training on data: what the settings leave open is decided from the data, or as in the run of init.run.
+
+    Args:
+        splits: the files of train and, if there are any, of valid and test.
+        folder: the run folder.
+        settings: keys of the configuration and their values.
+    """
+    early = read_early(settings)
+    origin = _with_fields(splits["train"], early.get("data.fields"))
+    usable = read_usable(origin)
+    init = read_init(early)
+    if init.run is not None:
+        base, remarks = continue_run(Path(init.run), folder), {"model": f"all but the data as in {init.run}"}
+    else:
+        decision = decide(usable[0], preset=_read_word(early, "preset"), task=_read_word(early, "task"))
+        decision = adapt_tokens(decision, early, init, folder)
+        base, remarks = decision.base, dict(decision.remarks)
+    files = {name: _to_split(each) for name, each in splits.items()}
+    loaded = load_config(base=base | {"data": {**_read_section(base, "data"), **files}}, settings=settings)
+    changed = {name.partition(".")[0] for name in early}
+    kept = {key: text for key, text in remarks.items() if key not in changed}
+    return TrainingRequest(loaded, RunFolder(folder), origin.file.parent, kept, {origin: usable})
+
+
+def request_resume(folder: RunFolder, *, updates: int | None, patience: int | None) -> TrainingRequest:
+    """The training of a run, to go on with; more updates or more patience are written into its configuration."""
+    limits: list[Setting] = [("train.updates", updates)] if updates is not None else []
+    limits += [("train.patience", patience)] if patience is not None else []
+    before = folder.read_config().train
+    loaded = load_config(file=folder.config_file, settings=limits)
+    train = loaded.config.train
+    if (train.updates, train.patience) != (before.updates, before.patience):
+        _check_limits(folder, train)
+        text = folder.config_file.read_text(encoding="utf-8")
+        write_atomic(folder.config_file, write_run_config(loaded.config, folder, read_remarks(text)))
+    return TrainingRequest(loaded, folder, folder.path)
+
+
+def write_run_config(config: Config, folder: RunFolder, remarks: Mapping[str, str]) -> str:
+    """The text of a run's config.yaml; data inside the folder is named from there, so that the run can be moved."""
+    inside = folder.data_folder.absolute()
+    named = {name: getattr(config.data, name) for name in ("train", "valid", "test")}
+    moved = {
+        name: f"{inside.name}/{Path(split).name}"
+        for name, split in named.items()
+        if isinstance(split, str) and Path(split).parent == inside
+    }
+    portable = config.model_copy(update={"data": config.data.model_copy(update=moved)})
+    heading = f"written by seq2see {seq2see.__version__}; to change it, edit a copy: seq2see train COPY.yaml --out DIR"
+    return write_config(portable, heading=heading, remarks=remarks)
+
+
+def _check_limits(folder: RunFolder, train: Train) -> None:
+    """Refuse to go on where that would change nothing, before the configuration is written."""
+    paths = folder.checkpoints()
+    if not paths:
+        raise CheckpointError(
+            f"{folder.path}: the run has no checkpoints to go on from; start another run from its weights (init)."
+        )
+    state = read_state(read_checkpoint(paths[0]).facts["state"], say_limits(train), train)
+    if state.update >= train.updates:
+        raise ConfigError(f"{folder.path}: updates must be more than the {state.update:,} made; got {train.updates:,}.")
+    if state.complete and state.stops_early(train.patience):
+        raise ConfigError(
+            f"{folder.path}: the training stopped early at update {state.update:,}, so patience must be more than "
+            f"{state.without_improvement}, or 0 (never stop early); got {train.patience}."
+        )
+
+
+def _with_fields(origin: Origin, names: object) -> Origin:
+    """The origin with the columns that a setting names; what is wrong with them is told when all settings are known."""
+    if isinstance(names, list) and len(names) == 2:
+        return replace(origin, fields=(str(names[0]), str(names[1])))
+    return origin
+
+
+def _to_split(origin: Origin) -> str | dict[str, str]:
+    """An origin as a configuration names it."""
+    if origin.target_file is None:
+        return str(origin.file.absolute())
+    return {"source": str(origin.file.absolute()), "target": str(origin.target_file.absolute())}
+
+
+def continue_run(path: Path, out: Path) -> dict[str, object]:
+    """The configuration of a run, without its data, for a training that starts from its weights.
+
+    A training that has begun in `out` knows it without that run.
+    """
+    begun = RunFolder(out)
+    config = (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
+    base = config.model_dump(exclude={"init"}, exclude_none=True)
+    return {**base, "data": {"held_out": config.data.held_out, "max_tokens": config.data.max_tokens}}
+
+
+def adapt_tokens(decision: Decision, early: Mapping[str, object], init: Init, folder: Path) -> Decision:
+    """The decision with the tokens that settings, or the parts of other runs, ask for."""
+    written = read_preset(decision.preset)[0]
+    if written.get("task") != "classification" and asks_of_tokens(early, written["tokens"]):
+        decision = replace(decision, tokens=None)
+    if init == Init():
+        return decision
+    runs = dict.fromkeys(path for path in (init.encoder, init.decoder) if path is not None)
+    remarks = {**decision.remarks, "tokens": f"tokens as in {' and '.join(runs)}"}
+    return replace(decision, remarks=remarks, tokens=decide_tokens(decision.tokens or written["tokens"], init, folder))
+
+
+def _read_word(early: Mapping[str, object], key: str) -> str | None:
+    """A setting that is a word; anything else is told when all settings are known."""
+    value = early.get(key)
+    return None if value is None else str(value)
+
+
+def _read_section(base: Mapping[str, object], name: str) -> Mapping[str, object]:
+    section = base.get(name)
+    return section if isinstance(section, Mapping) else {}
+
+
+def decide_tokens(tokens: Mapping[str, object], init: Init, out: Path) -> Mapping[str, object]:
+    """The tokens of the runs that parts are taken from; a run that has begun knows them without those others."""
+    folder = RunFolder(out)
+    if folder.config_file.is_file():
+        return folder.read_config().tokens.model_dump(exclude_none=True)
+    return inherit_tokens(tokens, read_pretrained(init))
+
+
+def asks_of_tokens(early: Mapping[str, object], written: Mapping[str, object]) -> bool:
+    """Whether a setting changes an option that a preset gives its tokens, which then are to be the preset's."""
+    options = {f"tokens.{side}.{name}" for side, spec in written.items() if isinstance(spec, Mapping) for name in spec}
+    return bool(early.keys() & options - {f"tokens.{side}.kind" for side in written})
+
+
+def read_early(settings: Sequence[Setting]) -> dict[str, object]:
+    """The settings that matter before there is a configuration, by their dotted keys."""
+    early: dict[str, object] = {}
+    for setting in settings:
+        tree, places = parse_setting(setting)
+        (path,) = places
+        for name in path:
+            tree = tree[name]
+        early[".".join(path)] = tree
+    return early
+
+
+def read_init(early: Mapping[str, object]) -> Init:
+    """The other runs that early settings name; what is wrong with them is told when all settings are known."""
+    named = early.get("init")
+    given = dict(named) if isinstance(named, Mapping) else {}
+    given |= {part: early[f"init.{part}"] for part in PARTS if f"init.{part}" in early}
+    paths = {part: str(Path(given[part]).expanduser()) for part in PARTS if isinstance(given.get(part), str)}
+    if "run" in paths and len(paths) > 1:
+        raise ConfigError("init must have run, or encoder and decoder, not both: a run has all parts.")
+    return Init(run=paths.get("run"), encoder=paths.get("encoder"), decoder=paths.get("decoder"))

@@ -1,0 +1,75 @@
+"""Going on with a run by command: more updates in its folder, and new data in another."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from reversal import write_reversals
+
+from command import refused, seq2see
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
+
+SMALL = ["model.encoder.size=16", "model.decoder.size=16", "train.batch_tokens=256", "data.held_out=0.001"]
+QUICK = ["train.validate_every=4", "search.max_length=8", "train.schedule=constant", *SMALL]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run of eight updates."""
+    folder = tmp_path_factory.mktemp("place")
+    write_reversals(folder / "reversed.tsv", 80)
+    result = seq2see("train", "reversed.tsv", "train.updates=8", *QUICK, "--out", "run", cwd=folder)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def weights(path: Path) -> dict[str, torch.Tensor]:
+    return dict(read_checkpoint(RunFolder(path).weights_file).tensors)
+
+
+def test_more_updates_are_those_of_one_go(place: Path, tmp_path: Path) -> None:
+    whole = seq2see("train", "reversed.tsv", "train.updates=12", *QUICK, "--out", tmp_path / "whole", cwd=place)
+    assert whole.returncode == 0, whole.stderr
+    result = seq2see("resume", "run", "--updates", "12", cwd=place)
+    assert result.returncode == 0, result.stderr
+    assert "going on from update 8\n" in result.stderr
+    left, right = weights(tmp_path / "whole"), weights(place / "run")
+    assert all(torch.equal(left[name], right[name]) for name in left)
+    assert "updates must be more than the 12 made; got 3" in refused(
+        seq2see("resume", "run", "--updates", 3, cwd=place)
+    )
+
+
+def test_new_data_starts_from_the_weights_of_a_run(place: Path) -> None:
+    (place / "new.tsv").write_text("".join(f"ab{sign}\t{sign}ba\n" for sign in "xyzabcdefgh"))
+    result = seq2see("train", "new.tsv", "--init", "run", "train.updates=4", "--out", "tuned", cwd=place)
+    assert result.returncode == 0, result.stderr
+    said = " ".join(result.stderr.split())
+    assert f"decided: all but the data as in {place / 'run'}" in said
+    assert f"init: all weights from {place / 'run'}: 24 of 24 tensors" in said
+    assert "source tokens of the data are unknown to its tokenizer" in said
+    config = RunFolder(place / "tuned").read_config()
+    assert config.init is not None
+    assert (config.init.run, config.train.updates, config.train.validate_every) == (str(place / "run"), 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["resume", "nowhere"], "nowhere: there is no such run folder"),
+        (["resume", "."], "this is no run folder"),
+        (["train", "new.tsv", "--init", "nowhere"], "nowhere: there is no such run folder"),
+        (["train", "new.tsv", "--init", "run", "init.encoder=run"], "run, or encoder and decoder, not both"),
+        (["train", "new.tsv", "--init", "run", "model.encoder.sise=3"], "did you mean 'size'"),
+        (
+            ["train", "new.tsv", "--init", "run", "tokens.source=words"],
+            "tokens.source asks for 'words', but the run of",
+        ),
+    ],
+)
+def test_a_mistake_is_one_sentence(place: Path, words: list[str], message: str) -> None:
+    (place / "new.tsv").write_text("".join(f"ab{sign}\t{sign}ba\n" for sign in "xyzabcdefgh"))
+    out = ["--out", "wrong"] if words[0] == "train" else []
+    assert message in refused(seq2see(*words, *out, cwd=place))
+    assert not (place / "wrong").exists()

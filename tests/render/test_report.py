@@ -1,0 +1,111 @@
+"""The report packs everything it is given, and says what is missing."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+
+from seq2see.data.modalities.label_set import Labels
+from seq2see.explain.attention_trace import AttentionTrace
+from seq2see.render.html.report import Example, Report, ScoreRow, compare_texts, pack_example, render_report
+from seq2see.render.html.run_report import make_example, say_confusions
+from seq2see.runs.evaluation import Evaluation
+from seq2see.runs.run import Prediction, Run
+from seq2see.tasks.classification import Classification
+
+ATTACK = "</script><img src=x onerror=alert(1)>"
+
+
+def read_report(report: Report) -> Any:
+    """The payload inside the rendered page."""
+    page = render_report(report)
+    found = re.search(r'<script type="application/json" id="seq2see-payload">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
+    report = Report(
+        title="Dates",
+        facts={"preset": "tiny"},
+        scores=[ScoreRow("exact match", 98.7, "exact|v1", "%")],
+        history=[{"update": 1, "loss": 2.5}, {"update": 2, "valid_loss": 1.5, "exact_match": 0.5}],
+        examples=[Example("ab", "xy", "xy", -0.1, hand_trace)],
+        mistakes=[Example("ab", "xz", "xy", -0.9)],
+    )
+    payload = read_report(report)
+    assert payload["facts"] == {"preset": "tiny"}
+    assert payload["scores"] == [{"name": "exact match", "value": 98.7, "signature": "exact|v1", "unit": "%"}]
+    assert payload["history"] == [dict(row) for row in report.history]
+    assert payload["examples"][0]["trace"] == hand_trace.to_dict()
+    assert payload["examples"][0]["edits"] is None
+    assert payload["mistakes"][0]["edits"] == [["equal", "x", "x"], ["replace", "z", "y"]]
+    assert payload["mistakes"][0]["trace"] is None
+
+
+def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_come_first() -> None:
+    outputs = ["a dog runs", "a cat", "a dog"]
+    run = Mock(Run, task=Mock(is_correct=str.__eq__, source=Mock(tokenizer=None)))
+    predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=run) for text in outputs]
+    several = Evaluation("dev", ["a dog runs", "two men", "a dog"], predictions, [], [["one dog"], ["two women"], []])
+    assert several.mistakes[0] == 1
+    assert sorted(several.mistakes) == [0, 1, 2]
+    packed = pack_example(make_example(several, 1))
+    assert (packed["edits"], packed["reference"], packed["further_references"]) == (None, "two men", ["two women"])
+    run.task.source.tokenizer = Mock()  # of several texts any is right
+    assert replace(several, references=["x", "two men", "a dog"], more=[["a dog runs"], ["a bat"], []]).mistakes == [1]
+    single = replace(several, more=())
+    assert single.mistakes == [1]
+    assert pack_example(make_example(single, 1))["edits"] is not None
+
+
+def test_labels_are_right_however_they_are_written() -> None:
+    target = Labels(separator="|").learn(["a|b", "b", "c"])
+    run = Mock(Run, task=Classification(Mock(), target))
+    outputs, references = ["b|a", "b", "c"], ["a | b", " b", "a|c"]
+    predictions = [Prediction(text, 0.5, (), (), text, run=run) for text in outputs]
+    result = Evaluation("dev", references, predictions, [])
+    assert result.mistakes == [2]
+    assert [pack_example(make_example(result, row))["edits"] is None for row in range(3)] == [True, True, False]
+
+
+def test_labels_that_are_mixed_up_are_named() -> None:
+    predictions = [Prediction(text, 0.5, (), (), text, run=Mock(Run)) for text in ("cat", "cat", "dog", "cat")]
+    result = Evaluation("dev", ["dog", " dog", "dog", "owl"], predictions, [])
+    assert say_confusions(result) == "'dog' taken for 'cat' (2), 'owl' taken for 'cat' (1)"
+    assert say_confusions(replace(result, references=["cat", "cat", "dog", "cat"])) == "none"
+
+
+def test_missing_things_are_said() -> None:
+    page = render_report(Report("bare", examples=[Example("a", "b", None, 0.5)]))
+    assert "This model has no attention to show." in page
+    assert "No mistakes to show" in page
+
+
+def test_edits_rebuild_both_texts() -> None:
+    for prediction, reference in [("2009-03-14", "2009-02-14"), ("", "ab"), ("abc", ""), ("हिन्दी", "हिंदी")]:
+        edits = compare_texts(prediction, reference)
+        assert "".join(edit[1] for edit in edits) == prediction
+        assert "".join(edit[2] for edit in edits) == reference
+
+
+def test_no_text_becomes_markup() -> None:
+    example = Example(ATTACK, ATTACK, "other", 0.0)
+    report = Report(ATTACK, {ATTACK: ATTACK}, [ScoreRow(ATTACK, 1.0, ATTACK, ATTACK)], [], [example], [example])
+    page = render_report(report)
+    assert "<img" not in page
+    assert page.count("</script>") == 3
+    assert read_report(report)["title"] == ATTACK
+
+
+def test_large_traces_keep_the_mean_and_say_so(make_trace: Callable[..., AttentionTrace]) -> None:
+    trace = make_trace(["s"] * 60, ["t"] * 50, heads=8)
+    packed = read_report(Report("large", examples=[Example("s", "t", None, 0.0, trace)]))["examples"][0]["trace"]
+    assert packed["maps"][0]["averaged_heads"] == 8
+    kept = np.array(packed["maps"][0]["weights"], dtype=np.float32)
+    np.testing.assert_array_equal(kept[0], trace.weights)
+    assert len(packed["source_tokens"]) == 60

@@ -1,0 +1,211 @@
+"""Decisions for people who bring only data: a configuration that loads, with reasons that say what was chosen."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from seq2see.config.load import load_config, preset_names, read_preset
+from seq2see.data.pairs import Pairs
+from seq2see.tasks.transduction import Transduction
+from seq2see.training.plan import decide
+from seq2see.training.request import asks_of_tokens
+
+SENTENCE = "the quick brown fox jumps over the lazy dog and then it sleeps in the sun"
+
+
+@pytest.mark.parametrize("count", [1, 2, 999, 20_000, 60_000])
+@pytest.mark.parametrize("text", ["x", "3 May 1979", SENTENCE])
+def test_a_decision_is_a_configuration(count: int, text: str) -> None:
+    decision = decide(Pairs([text] * count, [text] * count))
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    assert set(decision.remarks) == {"tokens", "model", "train"}
+    assert f"{config.train.updates:,} updates" in decision.remarks["train"]
+    assert config.train.updates >= config.train.validate_every
+
+
+def test_short_texts_are_cut_into_characters_and_sentences_into_subwords() -> None:
+    assert decide(Pairs(["3 May 1979"], ["1979-05-03"])).base["tokens"]["source"] == {"kind": "characters"}
+    assert decide(Pairs([SENTENCE], ["kurz"])).base["tokens"]["joint"]["kind"] == "bpe"
+
+
+def test_many_sentences_have_a_transformer_as_it_was_measured() -> None:
+    fields, few, many, most = (
+        decide(Pairs([text] * count, [text] * count)).base
+        for text, count in (("3 May 1979", 60_000), (SENTENCE, 500), (SENTENCE, 30_000), (SENTENCE, 600_000))
+    )
+    assert fields["preset"] == few["preset"] == "bahdanau2015"
+    train = read_preset("transformer-tiny")[0]["train"]
+    length = {name: train[name] for name in ("updates", "validate_every")}
+    assert many == {"preset": "transformer-tiny", "train": length}
+    assert most["train"]["updates"] * train["batch_tokens"] > 3 * 600_000 * len(SENTENCE.split())
+
+
+def test_a_few_long_texts_decide_nothing() -> None:
+    texts = ["short"] * 99 + [SENTENCE]
+    assert decide(Pairs(texts, texts)).base["tokens"]["source"] == {"kind": "characters"}
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_tenth_of_long_texts_decides_whichever_side_they_are_on(side: int) -> None:
+    short = ["short"] * 100
+    for count, kind in ((4, "characters"), (10, "bpe")):
+        texts = [SENTENCE] * count + short[count:]
+        tokens = decide(Pairs(*((texts, short) if side == 0 else (short, texts)))).base["tokens"]
+        assert next(iter(tokens.values()))["kind"] == kind
+
+
+def test_a_text_of_64_characters_is_still_a_field() -> None:
+    fields, sentences = (decide(Pairs(["a" * length], ["b"])).base["tokens"] for length in (64, 65))
+    assert (fields["source"]["kind"], sentences["joint"]["kind"]) == ("characters", "bpe")
+
+
+def test_up_to_50_000_pairs_of_sentences_have_5_000_subwords() -> None:
+    preset, text = "luong2015", SENTENCE[:65]
+    decided = [decide(Pairs([text] * count, ["b"] * count), preset=preset).base for count in (49_999, 50_000)]
+    assert [base["tokens"]["joint"]["size"] for base in decided] == [5_000, 10_000]
+
+
+def test_more_pairs_have_a_larger_model_and_more_training() -> None:
+    few, many = (decide(Pairs(["3 May 1979"] * count, ["1979-05-03"] * count)).base for count in (500, 60_000))
+    assert few["model"]["encoder"]["size"] < many["model"]["encoder"]["size"]
+    assert few["train"]["batch_tokens"] <= many["train"]["batch_tokens"]
+
+
+SIZES = ("size", "embedding_size", "dropout")
+
+
+@pytest.mark.parametrize("preset", preset_names(task="transduction", images=False))
+@pytest.mark.parametrize("text", ["3 May 1979", SENTENCE])
+def test_a_preset_keeps_its_architecture(preset: str, text: str) -> None:
+    decision = decide(Pairs([text] * 20_000, [text] * 20_000), preset=preset)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    written = read_preset(preset)[0]["model"]
+    for half in ("encoder", "decoder"):
+        mine, its = getattr(config.model, half), written[half]
+        assert {k: v for k, v in mine.items() if k not in SIZES} == {k: v for k, v in its.items() if k not in SIZES}
+    assert config.model.share == written.get("share", decision.base.get("model", {}).get("share"))
+
+
+@pytest.mark.parametrize("preset", preset_names(task="transduction", images=False))
+def test_one_table_of_embeddings_serves_both_sides_of_sentences(preset: str) -> None:
+    pairs = Pairs([SENTENCE] * 8, [SENTENCE] * 8)
+    decision = decide(pairs, preset=preset)
+    if "share" in decision.base.get("model", {}):
+        config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+        model = Transduction.learn(config, pairs).build(config)
+        assert model.encoder.embed.weight is model.decoder.embed.weight is model.decoder.output.weight
+
+
+def test_a_preset_keeps_its_size_for_what_it_is_made_for() -> None:
+    assert "model" not in decide(Pairs(["a"], ["b"]), preset="luong2015").base
+    many = Pairs([SENTENCE] * 20_000, [SENTENCE] * 20_000)
+    assert decide(many, preset="transformer-tiny").base == {"preset": "transformer-tiny"}
+    larger = decide(Pairs([SENTENCE] * 20_000, ["kurz"] * 20_000), preset="luong2015").base["model"]
+    assert larger["decoder"] == {"size": 256, "embedding_size": 256, "dropout": 0.3}
+    assert larger["encoder"]["size"] == 128  # each way, so that both are as wide as the decoder
+
+
+@pytest.mark.parametrize("preset", ["transformer-tiny", "transformer-base", "gnmt2016"])
+def test_a_preset_for_sentences_sees_a_few_of_them_no_more_often_than_is_useful(preset: str) -> None:
+    decision = decide(Pairs([SENTENCE] * 2_000, [SENTENCE] * 2_000), preset=preset)
+    config = load_config(base={**decision.base, "data": {"train": "x.tsv"}}).config
+    assert "about 100 times through the data" in decision.remarks["train"]
+    assert config.train.updates < read_preset(preset)[0]["train"]["updates"]
+    assert preset != "transformer-tiny" or config.train.schedule["warmup"] <= config.train.updates // 10
+
+
+def test_tokens_that_a_setting_speaks_of_are_those_of_the_preset() -> None:
+    written, _ = read_preset("transformer-tiny")
+    assert asks_of_tokens({"tokens.joint.size": 60, "seed": 2}, written["tokens"])
+    assert not asks_of_tokens({"tokens.joint.min_count": 2}, written["tokens"])
+    assert not asks_of_tokens({"tokens.joint.kind": "words", "seed": 2}, written["tokens"])
+
+
+def test_a_joint_preset_stays_joint_for_short_texts() -> None:
+    base = decide(Pairs(["a"], ["b"]), preset="transformer-tiny").base
+    assert base["tokens"] == {"joint": {"kind": "characters"}}
+
+
+@pytest.mark.parametrize("preset", preset_names(task="classification"))
+def test_a_preset_for_labels_keeps_all_it_says_but_for_little_data_its_length(preset: str) -> None:
+    base = decide(Pairs(["a b", "c"], ["x", "y"]), preset=preset).base
+    assert (base["preset"], base["train"]["updates"], len(base)) == (preset, 100, 2)
+    many = 400_000
+    assert decide(Pairs(["a b " * 50] * many, ["x"] * many), preset=preset).base == {"preset": preset}
+
+
+def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
+    sources = [f"text number {number}" for number in range(40)]
+    assert decide(Pairs(sources, ["good", "bad"] * 20)).base["preset"] == "bigru-attention"
+    assert decide(Pairs([s + " and more" * 40 for s in sources], ["good", "bad"] * 20)).base["preset"] == "han2016"
+    assert (
+        decide(Pairs([f"第{n}家的菜很好吃。" * 20 for n in range(40)], ["good", "bad"] * 20)).base["preset"]
+        == "han2016"
+    )
+    assert decide(Pairs(sources, ["good", "bad"] * 20), task="transduction").base["preset"] == "bahdanau2015"
+
+
+def test_a_preset_for_words_keeps_all_it_says() -> None:
+    assert decide(Pairs(["a b c"], ["c b a"]), preset="ntm2014").base == {"preset": "ntm2014"}
+
+
+def test_scripts_without_spaces_are_learned_from_as_often_as_others() -> None:
+    chinese = [f"第{n}家的菜很好吃。" * 10 for n in range(4000)]
+    english = [f"{n} the food was good . " * 10 for n in range(4000)]
+    for preset in ("han2016", "bigru-attention"):
+        found = [decide(Pairs(texts, ["a", "b"] * 2000), preset=preset).base["train"] for texts in (chinese, english)]
+        assert found[0]["updates"] > found[1]["updates"] > 300  # they have more letters than these have words
+
+
+def test_lists_of_labels_are_several_for_a_source() -> None:
+    pairs = Pairs([f"text {n}" for n in range(8)], ["a|b", "c"] * 4, labels=True, separator="|")
+    for preset in (None, "han2016"):
+        decision = decide(pairs, preset=preset)
+        config = load_config(base={**decision.base, "data": {"train": "x.jsonl"}}).config
+        assert config.label_separator == "|"
+        assert (
+            config.tokens.source
+            == load_config(base={"preset": config.preset, "data": {"train": "x"}}).config.tokens.source
+        )
+        assert "because the data lists them" in decision.remarks["tokens"]
+    assert "3 labels" in decide(pairs).remarks["preset"]
+
+
+def test_the_median_of_lengths_makes_documents() -> None:
+    short, long = [f"text number {n}" for n in range(40)], [f"text {n}" + " and more" * 40 for n in range(40)]
+    for count, preset in ((15, "bigru-attention"), (25, "han2016")):
+        assert decide(Pairs(long[:count] + short[count:], ["good", "bad"] * 20)).base["preset"] == preset
+
+
+def test_of_a_long_document_3_000_words_count() -> None:
+    updates = [
+        decide(Pairs(["a " * words] * 20, ["x", "y"] * 10), preset="han2016").base["train"]["updates"]
+        for words in (1_500, 3_000, 9_000)
+    ]
+    assert updates[0] < updates[1] == updates[2]
+
+
+def test_images_are_as_small_as_their_shorter_side(tmp_path: Path) -> None:
+    for size, preset in (((95, 300), "small-cnn"), ((300, 95), "small-cnn"), ((96, 97), "frozen-cnn")):
+        Image.new("RGB", size).save(tmp_path / "p.png")
+        assert decide(Pairs([str(tmp_path / "p.png")] * 4, ["x", "y"] * 2, labels=True)).base["preset"] == preset
+
+
+def train_sentences(source: str, target: str, count: int) -> dict[str, Any]:
+    """How long a preset that leaves this open trains on so many pairs."""
+    train: dict[str, Any] = decide(Pairs([source] * count, [target] * count), preset="luong2015").base["train"]
+    return train
+
+
+def test_sentences_are_learned_from_as_was_measured() -> None:
+    text = "a" * 70
+    train = train_sentences(text, "b", 20_000)
+    assert (train["learning_rate"], train["batch_tokens"]) == (0.003, 2048)
+    tokens = 20_000 * 71 / 4.5
+    assert train["updates"] * 2048 / tokens == pytest.approx(20, rel=1e-2)
+    assert train_sentences("b", text, 20_000) == train  # the longer side counts, whichever it is
+    many = train_sentences(text, "b", 60_000)
+    assert 3 <= many["updates"] * many["batch_tokens"] / (3 * tokens) < 15  # much data less often
+    assert train_sentences("菜" * 70, "b", 20_000)["updates"] > train["updates"]  # a letter says more
