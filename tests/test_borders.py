@@ -37,7 +37,7 @@ MAY_IMPORT = {
     | {"training", "cli", "estimator"},  # the modules beside the packages: `seq2see` itself and `python -m seq2see`
 }
 # file names that may occur in two packages, because the package says which is meant
-SHARED_STEMS = {"text"}
+SHARED_STEMS = {"cache", "text"}
 # packages that export what is in their modules; all others list the modules themselves
 EXPORTING = {"", "testing"}
 

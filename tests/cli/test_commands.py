@@ -163,9 +163,67 @@ def test_presets_are_listed_and_shown() -> None:
     assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
 
 
-@pytest.mark.parametrize(
-    "command", ["quickstart", "train", "predict", "evaluate", "inspect", "doctor", "presets", "compare", "align"]
-)
+def test_parts_are_listed_with_their_options() -> None:
+    everything = seq2see("parts").stdout
+    for words in ("score:\n", "  scaled_dot ", "encoder:\n", "  lstmn ", "schedule:\n", "  noam "):
+        assert words in everything
+    window = seq2see("parts", "window", "local-p").stdout
+    assert "  local-p " in window
+    assert "      radius: int >= 1; default 10; keys on each side of the centre." in window
+    assert "query_size" not in window, "sizes that follow from the surroundings are no options"
+    assert "local-m" not in window
+    cnn = seq2see("parts", "encoder", "cnn").stdout
+    assert "      backbone: str | [str, ...]; default efficientnet_lite0; " in cnn
+    assert "      pool: bool; default false; " in cnn
+    assert "      cell: see `seq2see parts cell`; required; " in seq2see("parts", "decoder", "rnn").stdout
+    assert "did you mean 'score'" in refused(seq2see("parts", "scores"))
+    assert "did you mean 'additive'" in refused(seq2see("parts", "score", "aditive"))
+
+
+def test_the_cache_is_measured_and_cleaned_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQ2SEE_CACHE", str(tmp_path / "missing"))
+    assert seq2see("cache").stdout == f"{tmp_path / 'missing'}: 0 files, 0.0 MB\n"
+    monkeypatch.setenv("SEQ2SEE_CACHE", str(tmp_path))
+    entry = "0123456789abcdef" * 2
+    for name in (
+        f"{entry}/ids.npy",
+        f"features/{entry}/aa/x.npy",
+        "backbones/lite.safetensors",
+        ".draft-1/x",
+        "mine.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"x" * 250_000)
+    (tmp_path / "features" / "mine").mkdir()
+    assert seq2see("cache").stdout == f"{tmp_path}: 4 files, 1.0 MB\n"
+    assert seq2see("cache", "--clean").stdout.endswith("The cache is empty now.\n")
+    left = sorted(str(file.relative_to(tmp_path)) for file in tmp_path.rglob("*"))
+    assert left == ["backbones", "features", "features/mine", "mine.txt"]
+
+
+def test_a_shell_completes_commands() -> None:
+    environment = {**os.environ, "_SEQ2SEE_COMPLETE": "complete_bash", "COMP_WORDS": "seq2see pre", "COMP_CWORD": "1"}
+    program = Path(sys.executable).parent / "seq2see"
+    result = subprocess.run([program], env=environment, capture_output=True, text=True)
+    assert result.stdout.split() == ["predict", "presets"]
+
+
+COMMANDS = [
+    "quickstart",
+    "train",
+    "predict",
+    "evaluate",
+    "inspect",
+    "doctor",
+    "presets",
+    "parts",
+    "cache",
+    "compare",
+    "align",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_an_example(command: str) -> None:
     result = seq2see(command, "--help")
     assert result.returncode == 0

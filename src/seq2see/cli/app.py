@@ -12,7 +12,21 @@ from typing import Annotated
 import typer
 
 from seq2see import __version__
-from seq2see.cli import align, compare, doctor, evaluate, inspect, predict, presets, quickstart, resume, serve, train
+from seq2see.cli import (
+    align,
+    cache,
+    compare,
+    doctor,
+    evaluate,
+    inspect,
+    parts,
+    predict,
+    presets,
+    quickstart,
+    resume,
+    serve,
+    train,
+)
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.unicode import is_text
 from seq2see.system.processes import own_process
@@ -22,7 +36,6 @@ app = typer.Typer(
     help="Sequence-to-sequence models you can see through: train, predict, measure, look inside.\n\n"
     "Start with: seq2see quickstart",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -33,6 +46,8 @@ app.command()(align.align)
 app.command()(serve.serve)
 app.command()(doctor.doctor)
 app.command()(presets.presets)
+app.command()(parts.parts)
+app.command()(cache.cache)
 
 
 def _tell_version(wanted: bool) -> bool:

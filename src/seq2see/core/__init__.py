@@ -11,6 +11,7 @@ __all__ = [
     "json_text",
     "memory",
     "option_types",
+    "part_docs",
     "part_sizes",
     "plural",
     "registry",

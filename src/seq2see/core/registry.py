@@ -279,7 +279,7 @@ def _check(name: str, value: object, parameters: dict[str, inspect.Parameter], o
     annotation = parameters[name].annotation
     if value is None and type(None) in get_args(annotation):
         return None  # an optional part that a preset has, left out
-    if name in TABLE and (annotation is inspect.Parameter.empty or _holds_part(annotation)):
+    if name in TABLE and (annotation is inspect.Parameter.empty or holds_part(annotation)):
         nested: Part[object] = part(name, value, path=path)
         return nested
     if annotation is inspect.Parameter.empty:
@@ -292,6 +292,6 @@ def _check(name: str, value: object, parameters: dict[str, inspect.Parameter], o
         raise ConfigError(complain(".".join(path), error.errors()[0]), path=path) from error
 
 
-def _holds_part(annotation: object) -> bool:
+def holds_part(annotation: object) -> bool:
     """Whether a parameter is a part, or may be one: `Part[Score]`, `Part[Window] | None`."""
     return any(each is Part or get_origin(each) is Part for each in (annotation, *get_args(annotation)))

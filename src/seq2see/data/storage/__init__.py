@@ -5,6 +5,7 @@ Internal: the files may change between versions, and deleting a cache is always 
 
 __all__ = [
     "cache",
+    "cache_usage",
     "dataset",
     "feature_cache",
     "packed",
