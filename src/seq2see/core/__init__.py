@@ -13,6 +13,7 @@ __all__ = [
     "option_types",
     "part_docs",
     "part_sizes",
+    "part_table",
     "plural",
     "registry",
     "sampled_choices",

@@ -1,7 +1,7 @@
 """The letters of all axes, as shapes in annotations and docstrings use them.
 
-A letter has one meaning in one annotation. Some have a second meaning in another field, which stands behind the
-semicolon. jaxtyping's signs may come before a name: `*b` are several axes, `#b` is one that may be 1, `_` is any size.
+A letter has one meaning in one annotation. Some have further meanings in other modules, which come after the semicolon.
+jaxtyping's signs may come before a name: `*b` are several axes, `#b` is one that may be 1, `_` is any size.
 """
 
 from typing import Final

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Box:
-    """Is a rectangle in shares (0 to 1) of the image's width and height, counted from its upper left corner."""
+    """Is a rectangle in shares (0 to 1) of the image's width and height, counted from its upper left corner.
+
+    Args:
+        left: the distance of its left side from the image's left side.
+        top: the distance of its upper side from the image's upper side.
+        right: the distance of its right side from the image's left side.
+        bottom: the distance of its lower side from the image's upper side.
+    """
 
     left: float
     top: float
@@ -15,7 +22,12 @@ class Box:
 
 @dataclass(frozen=True)
 class NamedBox:
-    """Is a thing in an image: its box, and the words that name it together (its colour, its noun)."""
+    """Is a thing in an image, with the words that name it.
+
+    Args:
+        box: where the thing is.
+        words: the words that name it together, in the order of a sentence, such as its colour and its noun.
+    """
 
     box: Box
     words: tuple[str, ...]

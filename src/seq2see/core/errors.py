@@ -17,7 +17,13 @@ class Seq2SeeError(Exception):
 
 
 class ConfigError(Seq2SeeError):
-    """Is a configuration that cannot be used; `path` leads to the key, so that a loader can add file and line."""
+    """Is a configuration that cannot be used.
+
+    Args:
+        message: the sentence for the user, without the place of the key.
+        path: the keys that lead to the wrong value, outermost first, from which a loader finds file and line; empty
+            if the error belongs to no single key.
+    """
 
     def __init__(self, message: str, *, path: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -25,7 +31,13 @@ class ConfigError(Seq2SeeError):
 
 
 class DataError(Seq2SeeError):
-    """Is a data file that cannot be used; the message begins with the file and the line."""
+    """Is a data file that cannot be used; the message begins with the file and the line.
+
+    Args:
+        message: the sentence for the user, without file and line.
+        file: the data file; None if the data did not come from a file.
+        line: the number of the line, from 1; None if the whole file is meant. It is shown only together with `file`.
+    """
 
     def __init__(self, message: str, *, file: Path | str | None = None, line: int | None = None) -> None:
         place = "" if file is None else f"{file}: " if line is None else f"{file}, line {line}: "

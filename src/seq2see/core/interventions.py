@@ -36,7 +36,17 @@ class Intervention:
     temperature: float = 1.0
 
     def chosen(self, scores: Float[Tensor, "b h t s"]) -> Bool[Tensor, "1 h 1 1"]:
-        """Return which heads it changes."""
+        """Return which heads it changes.
+
+        Args:
+            scores: [b h t s] of the Attend, or its weights; only the number of heads counts.
+
+        Returns:
+            True for each head that changes, [1 h 1 1].
+
+        Raises:
+            AttentionError: if the Attend has no head of that number.
+        """
         count = scores.shape[1]
         if any(not 1 <= head <= count for head in self.heads or ()):
             raise AttentionError(f"the map {self.name} has the heads 1 to {count}; got {list(self.heads or ())}.")
@@ -46,13 +56,22 @@ class Intervention:
 
 
 def active_changes(module: nn.Module) -> Sequence[Intervention]:
-    """Return the interventions in one Attend that are active now."""
+    """Return the interventions in one Attend that are active now.
+
+    Args:
+        module: the Attend, or the head of a Neural Turing Machine, that asks.
+    """
     active = _active.get()
     return () if active is None else active.get(module, ())
 
 
 def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Intervention]) -> Float[Tensor, "b h t s"]:
-    """Divide the scores of the chosen heads by the temperatures."""
+    """Return the scores, those of the chosen heads divided by the temperatures.
+
+    Args:
+        scores: before normalising, [b h t s].
+        changes: the interventions in this Attend; a temperature of 1 changes nothing.
+    """
     for change in changes:
         if change.temperature != 1:
             scores = torch.where(change.chosen(scores), scores / change.temperature, scores)
@@ -62,7 +81,13 @@ def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Intervention]) ->
 def overrule(
     weights: Float[Tensor, "b h t s"], mask: Bool[Tensor, "*#b #h #t s"], changes: Sequence[Intervention]
 ) -> Float[Tensor, "b h t s"]:
-    """Replace the weights of the chosen heads; `mask` is True where a key may be attended to."""
+    """Return the weights, those of the chosen heads replaced.
+
+    Args:
+        weights: after normalising, [b h t s].
+        mask: True where a query may attend to a key; `uniform` spreads its weights over these keys.
+        changes: the interventions in this Attend; the weights `own` change nothing.
+    """
     for change in changes:
         if change.weights != "own":
             allowed = mask.expand(weights.shape).to(weights.dtype)
@@ -74,7 +99,15 @@ def overrule(
 
 @contextmanager
 def changing(model: nn.Module, changes: Sequence[Intervention]) -> Iterator[None]:
-    """Apply interventions in some Attends of `model` inside the block."""
+    """Apply interventions in some Attends of a model inside the block; they replace those of an outer block.
+
+    Args:
+        model: the model whose modules the interventions name.
+        changes: the interventions; several of one Attend apply one after the other.
+
+    Raises:
+        AttentionError: if a name is not that of an Attend of the model, or a temperature is too low.
+    """
     modules = dict(model.named_modules())
     found: dict[nn.Module, list[Intervention]] = {}
     for change in changes:

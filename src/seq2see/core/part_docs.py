@@ -8,7 +8,8 @@ from typing import Annotated, Literal, get_args, get_origin
 from pydantic_core import to_json
 
 from seq2see.core.part_sizes import SIZES
-from seq2see.core.registry import TABLE, Part, find, holds_part
+from seq2see.core.part_table import TABLE
+from seq2see.core.registry import Part, find, holds_part
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class PartDocs:
         group: the role of the part, such as score or encoder.
         kind: its name in a configuration.
         summary: the first sentence of its docstring.
-        options: what a configuration may say of it; sizes that follow from the surroundings are left out.
+        options: what a configuration may say of it; sizes that follow from the surroundings are not among them.
     """
 
     group: str
@@ -50,7 +51,7 @@ def describe_part(group: str, kind: str) -> PartDocs:
 
     Args:
         group: the role of the part.
-        kind: its name, or `my_file:MyScore`.
+        kind: its name, or `my_file:MyScore` for a class of one's own.
     """
     factory = find(group, kind)
     text = inspect.getdoc(factory) or ""
@@ -65,12 +66,12 @@ def describe_part(group: str, kind: str) -> PartDocs:
 
 
 def _is_given(name: str, parameter: inspect.Parameter, surroundings: frozenset[str]) -> bool:
-    """Whether the surroundings set a parameter: a size of the group that has no default of its own."""
+    """Tell whether the surroundings set a parameter: a size of the group that has no default of its own."""
     return name in surroundings and parameter.default is parameter.empty
 
 
 def _read_meanings(factory: object) -> dict[str, str]:
-    """What the docstrings say of the arguments: those of the class, and of its bases what it leaves unsaid."""
+    """Return what the docstrings say of the arguments: that of the class, and its bases' of all other arguments."""
     meanings: dict[str, str] = {}
     for base in reversed(inspect.getmro(factory) if isinstance(factory, type) else (factory,)):
         meanings |= _read_arguments(inspect.getdoc(base) or "")
@@ -78,7 +79,7 @@ def _read_meanings(factory: object) -> dict[str, str]:
 
 
 def _read_arguments(text: str) -> dict[str, str]:
-    """The sentences below `Args:`, by name; a line that is indented further goes on with the one before."""
+    """Return the sentences below `Args:`, by name; a line that is indented further continues the one before."""
     _, _, section = text.partition("Args:\n")
     found = re.findall(r"^    (\w+): (.*(?:\n {5,}.*)*)", section.split("\n\n")[0], re.MULTILINE)
     return {name: " ".join(meaning.split()) for name, meaning in found}

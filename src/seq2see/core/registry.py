@@ -1,4 +1,4 @@
-"""The table of all parts by group and name, and the way from `{kind: name, ...}` to an object.
+"""The way from `{kind: name, ...}` in a configuration to an object.
 
 A constructor's signature is the schema of its options. A parameter that carries the name of a group, and is a `Part`
 or of no stated type, takes a part of that group. A parameter that nobody sets in a config is a size that follows from
@@ -20,111 +20,23 @@ from pydantic_core import ErrorDetails, to_json
 
 from seq2see.core.errors import ConfigError
 from seq2see.core.part_sizes import SIZES
+from seq2see.core.part_table import TABLE
 
 T = TypeVar("T")
 KeyPath = tuple[str, ...]
-
-TABLE: dict[str, dict[str, str]] = {
-    "score": {
-        "dot": "seq2see.nn.score:Dot",
-        "scaled_dot": "seq2see.nn.score:ScaledDot",
-        "general": "seq2see.nn.score:General",
-        "additive": "seq2see.nn.score:Additive",
-        "concat": "seq2see.nn.score:Additive",  # Luong's v.tanh(W[q;k]) is Bahdanau's v.tanh(Wq + Uk), W cut in two
-        "location": "seq2see.nn.score:Location",
-        "cosine": "seq2see.nn.score:Cosine",
-    },
-    "normalise": {
-        "softmax": "seq2see.nn.normalise:Softmax",
-        "sparsemax": "seq2see.nn.normalise:Sparsemax",
-        "hard": "seq2see.nn.normalise:Hard",
-    },
-    "window": {"local-m": "seq2see.nn.window:LocalM", "local-p": "seq2see.nn.window:LocalP"},
-    "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
-    "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},
-    "reader": {
-        "none": "seq2see.models.readers.fixed_readers:NoReader",
-        "summary": "seq2see.models.readers.fixed_readers:SummaryReader",
-        "before": "seq2see.models.readers.attention_readers:BeforeReader",
-        "after": "seq2see.models.readers.attention_readers:AfterReader",
-        "bottom": "seq2see.models.readers.attention_readers:BottomReader",
-        "gated": "seq2see.models.readers.gated_reader:GatedReader",
-    },
-    "initial_state": {
-        "zeros": "seq2see.models.initial_state:ZeroState",
-        "copy": "seq2see.models.initial_state:CopiedState",
-        "projected": "seq2see.models.initial_state:ProjectedState",
-        "mean": "seq2see.models.initial_state:MeanState",
-        "input": "seq2see.models.initial_state:InputState",
-    },
-    "encoder": {
-        "rnn": "seq2see.models.encoders.rnn_encoder:RnnEncoder",
-        "conv": "seq2see.models.encoders.conv_encoder:ConvEncoder",
-        "transformer": "seq2see.models.encoders.transformer_encoder:TransformerEncoder",
-        "lstmn": "seq2see.models.encoders.lstmn_encoder:LstmnEncoder",
-        "ntm": "seq2see.models.encoders.ntm_encoder:NtmEncoder",
-        "none": "seq2see.models.encoders.no_encoder:NoEncoder",
-        "cnn": "seq2see.models.encoders.cnn_encoder:CnnEncoder",
-        "vit": "seq2see.models.encoders.vit_encoder:VitEncoder",
-        "han": "seq2see.models.encoders.han_encoder:HanEncoder",
-    },
-    "pool": {
-        "attention": "seq2see.nn.pool:AttentionPool",
-        "mean": "seq2see.nn.pool:MeanPool",
-        "max": "seq2see.nn.pool:MaxPool",
-        "summary": "seq2see.nn.pool:SummaryPool",
-    },
-    "decoder": {
-        "rnn": "seq2see.models.decoders.rnn_decoder:RnnDecoder",
-        "conv": "seq2see.models.decoders.conv_decoder:ConvDecoder",
-        "transformer": "seq2see.models.decoders.transformer_decoder:TransformerDecoder",
-        "lstmn": "seq2see.models.decoders.lstmn_decoder:LstmnDecoder",
-        "ntm": "seq2see.models.decoders.ntm_decoder:NtmDecoder",
-    },
-    "tokenizer": {
-        "characters": "seq2see.data.tokenizers:Characters",
-        "words": "seq2see.data.tokenizers:Words",
-        "bpe": "seq2see.data.tokenizers:Bpe",
-        "unigram": "seq2see.data.tokenizers:Unigram",
-        "images": "seq2see.data.modalities.image:ImageModality",
-        "documents": "seq2see.data.modalities.document:Documents",
-        "labels": "seq2see.data.modalities.label_set:Labels",
-    },
-    "task": {
-        "transduction": "seq2see.tasks.transduction:Transduction",
-        "classification": "seq2see.tasks.classification:Classification",
-    },
-    "schedule": {
-        "constant": "seq2see.training.schedules:ConstantSchedule",
-        "noam": "seq2see.training.schedules:NoamSchedule",
-        "inverse_sqrt": "seq2see.training.schedules:InverseSqrtSchedule",
-        "cosine": "seq2see.training.schedules:CosineSchedule",
-        "plateau": "seq2see.training.schedules:PlateauSchedule",
-    },
-    "renderer": {  # of the kinds of traces
-        "attention": "seq2see.render.attention_renderer:AttentionRenderer",
-        "document": "seq2see.render.document_renderer:DocumentRenderer",
-    },
-    "search": {
-        "greedy": "seq2see.search.greedy:Greedy",
-        "beam": "seq2see.search.beam:Beam",
-        "sample": "seq2see.search.sample:Sample",
-        "mbr": "seq2see.search.mbr:MinimumBayesRisk",
-    },
-}
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)
 class Part(Generic[T]):
-    """A class by its name, with checked options; a call with the sizes of its surroundings builds the object.
+    """Holds the name of a class and its checked options; a call with the sizes of its surroundings builds the object.
 
     Args:
         group: the role of the object, such as score or encoder.
-        kind: its name in the table of the group.
-        options: what a configuration says.
-        path: where the configuration says it.
+        kind: its name in the table of the group, or `my_file:MyScore`.
+        options: the constructor's arguments that a configuration sets, by name.
+        path: the keys of the configuration that lead to it, for error messages.
     """
 
     group: str
@@ -133,11 +45,24 @@ class Part(Generic[T]):
     path: KeyPath = field(default=(), compare=False)
 
     def takes(self, name: str) -> bool:
-        """Whether the constructor has a parameter of this name."""
+        """Tell whether the constructor has a parameter of this name.
+
+        Args:
+            name: a size of the surroundings, such as query_size, or an option.
+        """
         return name in _parameters(find(self.group, self.kind, path=self.path), self.path)
 
     def __call__(self, **given: object) -> T:
-        """Build the object; of the sizes of its group the constructor gets those it names, all else it must know."""
+        """Build the object.
+
+        Args:
+            **given: what follows from the surroundings. Of the sizes of its group, the constructor gets those that it
+                names; anything else must be one of its parameters.
+
+        Raises:
+            ConfigError: if the configuration sets one of them too, a required option is missing, or the constructor
+                refuses the options.
+        """
         factory = find(self.group, self.kind, path=self.path)
         parameters = _parameters(factory, self.path)
         self._check_given(given, parameters)
@@ -178,10 +103,14 @@ def part(group: str, spec: object, *, path: KeyPath = (), beside: Callable[..., 
     """Check `name` or `{kind: name, option: value}` against the constructor it names.
 
     Args:
-        group: the role of the object.
-        spec: what a configuration says, or a part, which stays as it is.
-        path: where the configuration says it.
-        beside: a further class whose options are permitted; the caller takes them out again.
+        group: the role of the object, such as score or encoder.
+        spec: what a configuration says, or a part, which is returned as it is.
+        path: the keys of the configuration that lead to it, for error messages.
+        beside: a further class whose options are permitted too, and which the caller removes from the result; None if
+            there is none.
+
+    Raises:
+        ConfigError: if there is no class of that name, or an option does not fit its signature.
     """
     if isinstance(spec, Part):
         return spec
@@ -200,17 +129,34 @@ def part(group: str, spec: object, *, path: KeyPath = (), beside: Callable[..., 
 
 
 def is_foreign(kind: str) -> bool:
-    """Whether a kind names code outside this package's table and entry points: `my_file:MyScore`."""
+    """Tell whether a name is that of code outside the table and the entry points: `my_file:MyScore`.
+
+    Args:
+        kind: what a configuration names; such code has a colon in its name.
+    """
     return ":" in kind
 
 
 def names(group: str) -> list[str]:
-    """All names of a group: ours, and those of installed packages."""
+    """Return all names of a group: ours, and those of installed packages.
+
+    Args:
+        group: a key of the table, such as score.
+    """
     return [*TABLE[group], *(entry.name for entry in entry_points(group=f"seq2see.{group}"))]
 
 
 def find(group: str, kind: str, *, path: KeyPath = ()) -> Any:
-    """The class behind a name."""
+    """Import and return the class or function that has a name.
+
+    Args:
+        group: a key of the table, such as score.
+        kind: a name of the group, or `my_file:MyScore`.
+        path: the keys of the configuration that lead to the name, for error messages.
+
+    Raises:
+        ConfigError: if there is none, or its code cannot be imported.
+    """
     if kind in TABLE[group]:
         return _import(TABLE[group][kind])
     for entry in entry_points(group=f"seq2see.{group}", name=kind):
@@ -223,13 +169,23 @@ def find(group: str, kind: str, *, path: KeyPath = ()) -> Any:
 
 
 def suggest(word: str, known: Sequence[str]) -> str:
-    """A "did you mean" for a mistyped word, or nothing."""
+    """Return a "did you mean" for a mistyped word, which continues a message; empty if no known word is similar.
+
+    Args:
+        word: what the user wrote.
+        known: the words that are right.
+    """
     close = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def complain(name: str, problem: ErrorDetails) -> str:
-    """What pydantic found wrong with a value, as a sentence of ours."""
+    """Return what pydantic found wrong with a value, as a sentence of ours.
+
+    Args:
+        name: the key with the wrong value; empty for a rule about several keys.
+        problem: an entry of pydantic's `ValidationError.errors()`.
+    """
     message = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
     expected = re.findall("'([^']*)'", problem["ctx"]["expected"]) if problem["type"] == "literal_error" else []
     hint = suggest(str(problem["input"]), expected)
@@ -239,7 +195,11 @@ def complain(name: str, problem: ErrorDetails) -> str:
 
 
 def shorten(value: object) -> str:
-    """A value as it is shown in a message."""
+    """Return the `repr` of a value for a message, cut to 80 characters.
+
+    Args:
+        value: what the user gave.
+    """
     shown = repr(value)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
@@ -293,5 +253,9 @@ def _check(name: str, value: object, parameters: dict[str, inspect.Parameter], o
 
 
 def holds_part(annotation: object) -> bool:
-    """Whether a parameter is a part, or may be one: `Part[Score]`, `Part[Window] | None`."""
+    """Tell whether a parameter is a part, or may be one: `Part[Score]`, `Part[Window] | None`.
+
+    Args:
+        annotation: the type of the parameter, as an object.
+    """
     return any(each is Part or get_origin(each) is Part for each in (annotation, *get_args(annotation)))

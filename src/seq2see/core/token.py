@@ -11,7 +11,7 @@ class Token:
         text: the token's characters, or the name of a special token.
         start: the character offset in the raw text where it begins.
         end: the offset behind its last character; equal to `start` for special tokens such as the end of text.
-        confidence: the model's probability of this token, for an output.
+        confidence: the model's probability of this token, 0 to 1, for an output; None for a source.
     """
 
     text: str

@@ -33,9 +33,9 @@ class Trace:
 
         Args:
             module: the module that attends.
-            weights: [b h t s].
+            weights: the weights after normalising, [b h t s].
             causal: whether the keys are positions before the queries.
-            number: which of its attentions this is, for a module that has several.
+            number: which of its attentions this is, from 1, for a module that has several.
         """
         name = self._names.get(module, type(module).__name__) + (f" ({number})" if number > 1 else "")
         self._pieces.setdefault(name, []).append(weights)
@@ -43,7 +43,11 @@ class Trace:
             self._causal.add(name)
 
     def is_causal(self, name: str) -> bool:
-        """Tell whether the keys of an Attend were the positions before each query."""
+        """Tell whether the keys of an Attend were the positions before each query.
+
+        Args:
+            name: one of `names`.
+        """
         return name in self._causal
 
     @property
@@ -57,9 +61,13 @@ class Trace:
         return tuple(name for name in self.names if not name.startswith("encoder.") and not self.is_causal(name))
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
-        """Return all weights of one Attend, joined over time; a key that came later has weight 0 before.
+        """Return all weights of one Attend, its calls joined over the target positions, [b h t s].
 
-        Causal weights have as many keys as queries, also if no query attended to the last key.
+        A key that a call did not have yet has weight 0 in that call. Causal weights have as many keys as queries, even
+        if no query attended to the last key.
+
+        Args:
+            name: one of `names`.
         """
         pieces = self._pieces[name]
         keys = max(piece.shape[3] for piece in pieces)
@@ -75,7 +83,17 @@ def active_trace() -> Trace | None:
 
 @contextmanager
 def tracing(model: nn.Module) -> Iterator[Trace]:
-    """Record every attention of `model` inside the block; a model without any raises an AttentionError."""
+    """Record every attention of a model inside the block.
+
+    Args:
+        model: the model whose modules give the names.
+
+    Yields:
+        The trace, which is empty at first.
+
+    Raises:
+        AttentionError: at the end of the block, if nothing was recorded.
+    """
     trace = Trace(model)
     token = _active.set(trace)
     try:

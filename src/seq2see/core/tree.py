@@ -25,12 +25,22 @@ def map_tree(function: Callable[[Tensor], Tensor], tree: T) -> T:
 
 
 def select(tree: T, rows: Int[Tensor, " n"]) -> T:
-    """Take the given rows of every tensor, in that order: how a beam reorders its hypotheses."""
+    """Take the given rows of every tensor, in that order: how a beam reorders its hypotheses.
+
+    Args:
+        tree: a tensor, None, or a tuple or dataclass of trees.
+        rows: indices along dimension 0, [n]; one may occur several times.
+    """
     return map_tree(lambda tensor: tensor.index_select(0, rows), tree)
 
 
 def expand(tree: T, copies: int) -> T:
-    """Repeat every row `copies` times, neighbours together: one row a source becomes one row a hypothesis."""
+    """Repeat every row, copies side by side: one row a source becomes one row a hypothesis.
+
+    Args:
+        tree: a tensor, None, or a tuple or dataclass of trees.
+        copies: how often each row occurs in the result.
+    """
     return map_tree(lambda tensor: tensor.repeat_interleave(copies, dim=0), tree)
 
 

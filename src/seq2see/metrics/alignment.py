@@ -18,7 +18,12 @@ LINK = re.compile(r"(\d+)([-?p])(\d+)")
 
 @dataclass(frozen=True)
 class Gold:
-    """Holds the links of one pair that a person made: sure ones, and possible ones, which include the sure."""
+    """Holds the links of one pair that a person made.
+
+    Args:
+        sure: the links (source word, target word) that must be there, words counted from 0.
+        possible: the links that may be there, the sure ones included.
+    """
 
     sure: Links
     possible: Links
@@ -26,7 +31,14 @@ class Gold:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Holds how well links agree with gold, out of 100; AER is an error rate, so less is better."""
+    """Holds how well links agree with gold, out of 100.
+
+    Args:
+        aer: the alignment error rate; less is better.
+        precision: the share of the links found that are possible; more is better.
+        recall: the share of the sure links that were found; more is better.
+        signature: how many pairs and links were counted.
+    """
 
     aer: float
     precision: float
@@ -41,12 +53,14 @@ def merge_words(
 ) -> Float[np.ndarray, "*h _ _"]:
     """Return weights between words: the sum over the tokens of a source word, the mean over those of a target word.
 
-    The last column is the weight of no source word (end token, spaces), so that rows still sum to 1.
-
     Args:
-        weights: attention of target tokens (t) to source tokens (s), perhaps of several heads.
-        source: the tokens of the source, and the spans of its words.
+        weights: attention of target tokens (t) to source tokens (s), perhaps of several heads, [*h t s].
+        source: the tokens of the source, and the spans of its words, in characters of the text.
         target: the tokens of the target, and the spans of its words.
+
+    Returns:
+        One row for each target word, and one column for each source word; a last column has the weight of what is in no
+        source word (end token, spaces), so that rows still sum to 1.
     """
     inside = share_tokens(*source)
     columns = np.concatenate([inside, 1 - inside.sum(axis=1, keepdims=True)], axis=1)
@@ -56,7 +70,12 @@ def merge_words(
 
 
 def share_tokens(tokens: Sequence[Token], words: Sequence[Span]) -> Float[np.ndarray, "_ _"]:
-    """Return the share of each token that belongs to each word: 1, unless a token spans several words."""
+    """Return the share of each token (row) that belongs to each word (column): 1, unless a token spans several words.
+
+    Args:
+        tokens: tokens with character offsets; one in no word has zeros.
+        words: the start and end of each word in the same text.
+    """
     spans = np.array([(token.start, token.end) for token in tokens]).reshape(-1, 1, 2)
     bounds = np.array(words).reshape(1, -1, 2)
     common = np.minimum(spans[..., 1], bounds[..., 1]) - np.maximum(spans[..., 0], bounds[..., 0])
@@ -65,7 +84,12 @@ def share_tokens(tokens: Sequence[Token], words: Sequence[Span]) -> Float[np.nda
 
 
 def link_words(merged: Float[np.ndarray, "_ _"], *, threshold: float = 0.0) -> Links:
-    """Link each target word with the source word of the largest weight, if that is at least `threshold`."""
+    """Link each target word with the source word of the largest weight.
+
+    Args:
+        merged: weights between words of one head, as `merge_words` returns them; the last column is no word.
+        threshold: the least weight, 0 to 1, that makes a link; a weight of 0 makes none.
+    """
     weights = merged[:, :-1]
     if not weights.size:
         return frozenset()
@@ -77,12 +101,25 @@ def link_words(merged: Float[np.ndarray, "_ _"], *, threshold: float = 0.0) -> L
 
 
 def write_links(links: Iterable[tuple[int, int]]) -> str:
-    """Write links in Pharaoh format: `0-0 1-2`, source word first."""
+    """Return links in Pharaoh format: `0-0 1-2`, source word first, sorted.
+
+    Args:
+        links: pairs of a source word and a target word, counted from 0.
+    """
     return " ".join(f"{source}-{target}" for source, target in sorted(links))
 
 
 def read_links(text: str, *, file: Path | str | None = None, line: int | None = None) -> Gold:
-    """Read the links of one line: `1-2` is sure, `1?2` and `1p2` are possible."""
+    """Read the links of one line: `1-2` is sure, `1?2` and `1p2` are possible.
+
+    Args:
+        text: the line: links with spaces between them, or nothing.
+        file: where it is from, for the error message; None if it is from no file.
+        line: its number in the file, from 1.
+
+    Raises:
+        DataError: if a link is written otherwise.
+    """
     found: dict[bool, set[tuple[int, int]]] = {True: set(), False: set()}
     for word in text.split():
         match = LINK.fullmatch(word)
@@ -99,7 +136,18 @@ def read_links(text: str, *, file: Path | str | None = None, line: int | None = 
 def check_links(
     gold: Gold, *, source: int, target: int, file: Path | str | None = None, line: int | None = None
 ) -> None:
-    """Refuse links to words that are not there: they were made for other texts, or counted from 1."""
+    """Refuse links to words that do not exist: they were made for other texts, or counted from 1.
+
+    Args:
+        gold: the links of one pair.
+        source: the number of words of its source.
+        target: the number of words of its target.
+        file: where the links are from, for the error message; None if they are from no file.
+        line: their number in the file, from 1.
+
+    Raises:
+        DataError: at the first such link.
+    """
     for left, right in sorted(gold.possible):
         if left >= source or right >= target:
             raise DataError(
@@ -115,6 +163,10 @@ def measure_agreement(found: Sequence[Links], gold: Sequence[Gold]) -> Agreement
 
     AER = 1 - (|A and S| + |A and P|) / (|A| + |S|) with links A, sure links S and possible links P (Och & Ney 2003,
     doi:10.1162/089120103321337421, section 5.1).
+
+    Args:
+        found: the links A of each pair.
+        gold: the links S and P of each pair, in the same order.
     """
     pairs = list(zip(found, gold, strict=True))
     links, sure = sum(map(len, found)), sum(len(each.sure) for each in gold)

@@ -26,7 +26,7 @@ Words = tuple[str, ...]
 COUNT_EPSILON, TOTAL_EPSILON = 1e-15, 1e-9  # what COCO's BLEU adds to counts, against division by zero
 ROUGE_BETA = 1.2  # how much more than precision recall counts in ROUGE-L
 WORD_PART = rf"(?:(?![{UNSPACED}])[\w\p{{M}}])+"
-# initials with their points, numbers with theirs, words with hyphens, what English grammar hangs on, or one mark
+# initials with their points, numbers with theirs, words with hyphens, English endings such as 's, or one mark
 # (Penn Treebank); a letter of a script that puts no spaces between words, with the marks above and below it, is a word
 WORD = regex.compile(
     rf"[{UNSPACED}]\p{{M}}*|(?:[^\W\d_]\.){{2,}}|\d+(?:[.,:]\d+)+(?:-{WORD_PART})*|{WORD_PART}(?:[-.]{WORD_PART})*(?:'{WORD_PART})*"
@@ -43,8 +43,11 @@ def score_captions(
 
     Args:
         outputs: one caption for each image.
-        references: the captions that people wrote for each image.
-        meteor: the METEOR process.
+        references: the captions that people wrote for each image, at least one.
+        meteor: the METEOR process; None leaves METEOR out.
+
+    Raises:
+        DataError: if an image has no caption or no reference.
     """
     corpus = Corpus.split(outputs, references)
     found = [] if meteor is None else [_meteor(corpus, meteor)]
@@ -52,13 +55,22 @@ def score_captions(
 
 
 def validation_caption_metrics(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[Metric]:
-    """Score captions by the metrics of validation, BLEU-4 and CIDEr-D."""
+    """Score captions by the metrics of validation, BLEU-4 and CIDEr-D.
+
+    Args:
+        outputs: one caption for each image.
+        references: the captions that people wrote for each image, at least one.
+    """
     corpus = Corpus.split(outputs, references)
     return [_bleu(corpus)[-1], _cider_d(corpus)]
 
 
 def tokenise_caption(text: str) -> Words:
-    """Split a caption into words: lower case, no punctuation, nearly as the Penn Treebank splits English."""
+    """Split a caption into words: lower case, no punctuation, nearly as the Penn Treebank splits English.
+
+    Args:
+        text: the caption; in scripts without spaces each letter becomes a word.
+    """
     lower = normalize("NFC", text).lower().replace("i\u0307", "i")  # what Python makes of a Turkish capital i
     pieces = WORD.findall(lower.replace("’", "'"))
     words = [word for piece in pieces for word in CLITIC.split(piece)]
@@ -72,14 +84,27 @@ def _is_word_character(char: str) -> bool:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Holds outputs and the references of each as words."""
+    """Holds outputs and the references of each as words.
+
+    Args:
+        outputs: the words of each output.
+        references: the words of each reference of each output.
+    """
 
     outputs: Sequence[Words]
     references: Sequence[Sequence[Words]]
 
     @classmethod
     def split(cls, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> "Corpus":
-        """Split all texts, if there is at least one reference for each output."""
+        """Split all texts into words.
+
+        Args:
+            outputs: one caption for each image.
+            references: the captions that people wrote for each image, at least one.
+
+        Raises:
+            DataError: if an image has no caption or no reference.
+        """
         if not references or len(outputs) != len(references) or not all(references):
             raise DataError(
                 "a score needs an output for each image, and one reference or more for each; got "
@@ -98,7 +123,12 @@ class Corpus:
 
 
 def unpenalised_bleu(outputs: Sequence[str], references: Sequence[Sequence[str]]) -> list[Metric]:
-    """Return BLEU-1 to BLEU-4 without the brevity penalty, as Vinyals et al. and Xu et al. 2015 report it."""
+    """Return BLEU-1 to BLEU-4 without the brevity penalty, as Vinyals et al. and Xu et al. 2015 report it.
+
+    Args:
+        outputs: one caption for each image.
+        references: the captions that people wrote for each image, at least one.
+    """
     corpus = Corpus.split(outputs, references)
     matches = _match(corpus)
     names = [f"bleu_{order + 1}_unpenalised" for order in range(MAX_NGRAM)]
@@ -108,12 +138,20 @@ def unpenalised_bleu(outputs: Sequence[str], references: Sequence[Sequence[str]]
 
 @dataclass(frozen=True)
 class Matches:
-    """Holds how many n-grams of the outputs are in a reference, and how long the outputs are."""
+    """Holds how many n-grams of the outputs are in a reference, and how long the outputs are.
 
-    right: Sequence[int]  # for each length of n-grams
+    Args:
+        right: for n from 1 to 4, how many n-grams of the outputs are in a reference; each n-gram counts at most as
+            often as one reference has it.
+        made: for n from 1 to 4, how many n-grams the outputs have.
+        length: the number of words of all outputs.
+        wanted: the number of words of all outputs' references, of each output the one closest to it in length.
+    """
+
+    right: Sequence[int]
     made: Sequence[int]
     length: int
-    wanted: int  # the lengths of the references that are closest to the outputs'
+    wanted: int
 
     @property
     def precisions(self) -> list[float]:
@@ -164,6 +202,10 @@ def rouge_l(output: Sequence[str], references: Sequence[Sequence[str]]) -> float
 
     F = (1 + beta^2) P R / (R + beta^2 P) (Lin 2004, https://aclanthology.org/W04-1013, section 3.1), with beta = 1.2 as
     in COCO's code.
+
+    Args:
+        output: the words of one caption.
+        references: the words of each of its references, at least one.
     """
     common = [(LCSseq.similarity(output, each), len(each)) for each in references]
     precision = max(shared for shared, _ in common) / max(len(output), 1)

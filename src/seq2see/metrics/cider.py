@@ -19,7 +19,7 @@ class Cider:
     corpus, and lengths are counted in pairs of words, both as in COCO's code.
 
     Args:
-        corpus: the references of each image, as words.
+        corpus: the words of each reference of each image, from which document frequencies are counted.
     """
 
     def __init__(self, corpus: Iterable[Sequence[Sequence[Hashable]]]) -> None:
@@ -29,7 +29,12 @@ class Cider:
         self._rarity = log(max(len(each), 1))
 
     def __call__(self, output: Sequence[Hashable], references: Sequence[Sequence[Hashable]]) -> float:
-        """Return the CIDEr-D of one caption against its references."""
+        """Return the CIDEr-D of one caption against its references, 0 to 10.
+
+        Args:
+            output: the words of the caption.
+            references: the words of each of its references, at least one.
+        """
         total = 0.0
         for order in range(1, MAX_NGRAM + 1):
             one = self._weigh(output, order)
@@ -46,7 +51,12 @@ class Cider:
 
 
 def count_grams(words: Sequence[Hashable], order: int) -> Counter[Gram]:
-    """Count how often each n-gram occurs."""
+    """Count how often each n-gram occurs.
+
+    Args:
+        words: the words of a text.
+        order: n, the number of words of an n-gram.
+    """
     return Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))
 
 

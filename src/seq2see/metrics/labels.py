@@ -15,13 +15,22 @@ CONFIDENCE_BINS = 15  # as in Guo et al. 2017
 
 @dataclass(frozen=True)
 class Confusion:
-    """Holds the confusion matrix: how often a label (row) was taken for another (column)."""
+    """Holds the confusion matrix.
+
+    Args:
+        labels: the names of the rows and of the columns.
+        counts: how often a label (row) was taken for a label (column), [v v].
+    """
 
     labels: Sequence[str]
     counts: Int64[np.ndarray, "v v"]
 
     def worst(self, most: int = 10) -> list[tuple[str, str, int]]:
-        """Return the most frequent mistakes: the right label, the chosen one, how often."""
+        """Return the most frequent mistakes: the right label, the chosen one, how often.
+
+        Args:
+            most: how many different mistakes are returned at most.
+        """
         wrong = self.counts * ~np.eye(len(self.labels), dtype=bool)
         order = np.argsort(-wrong, axis=None, kind="stable")[:most]
         places = [divmod(int(place), len(self.labels)) for place in order]
@@ -30,7 +39,15 @@ class Confusion:
 
 @dataclass(frozen=True)
 class Bin:
-    """Holds the answers of one confidence bin: above `low`, up to `high`; both means are 0 if there are none."""
+    """Holds the outputs whose confidence is in one range.
+
+    Args:
+        low: the confidence above which the range begins; the first range includes it.
+        high: the confidence up to which it goes, included.
+        count: the number of outputs.
+        confidence: their mean confidence, 0 to 1; 0 if there are none.
+        accuracy: the share of them that is right, 0 to 1; 0 if there are none.
+    """
 
     low: float
     high: float
@@ -44,7 +61,11 @@ def score_labels(
 ) -> list[Metric]:
     """Return accuracy, macro-F1 and, if confidences are given, the calibration error, out of 100.
 
-    An empty output, of an empty source, has no label: it is wrong, and does not count for calibration.
+    Args:
+        outputs: the label chosen for each source; empty for an empty source, which is wrong, and does not count for
+            calibration.
+        references: the right label of each source.
+        confidences: the probability of each chosen label, 0 to 1; None leaves the calibration error out.
     """
     found = [accuracy(outputs, references), macro_f1(outputs, references)]
     if confidences is None:
@@ -54,7 +75,12 @@ def score_labels(
 
 
 def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
-    """Return the share of outputs that are right."""
+    """Return the share of outputs that are right, out of 100.
+
+    Args:
+        outputs: the label chosen for each source.
+        references: the right label of each source.
+    """
     _check(outputs, references)
     hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
     signature = f"accuracy|n:{len(references)}|classes:{len(set(references))}"
@@ -62,19 +88,35 @@ def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
 
 
 def macro_f1(outputs: Sequence[str], references: Sequence[str]) -> Metric:
-    """Return the mean over labels of F1 = 2 right / (chosen + true), so that rare labels count as much as others."""
+    """Return the mean over labels of F1 = 2 right / (chosen + true), so that rare labels count as much as others.
+
+    Args:
+        outputs: the label chosen for each source; empty for none.
+        references: the right label of each source.
+    """
     return _f1_metrics([{label} for label in outputs], [{label} for label in references], labels="one")[1]
 
 
 def multi_label_f1(outputs: Sequence[Collection[str]], references: Sequence[Collection[str]]) -> list[Metric]:
-    """Return F1 of sets of labels: micro counts every choice of a label the same, macro every label."""
+    """Return F1 of sets of labels: micro counts every choice of a label the same, macro every label.
+
+    Args:
+        outputs: the labels chosen for each source.
+        references: the right labels of each source.
+    """
     return _f1_metrics(outputs, references, labels="many")
 
 
 def count_confusion(
     outputs: Sequence[str], references: Sequence[str], *, labels: Sequence[str] | None = None
 ) -> Confusion:
-    """Count how often each label was taken for each; all labels that occur, sorted, unless an order is given."""
+    """Count how often each label was taken for each.
+
+    Args:
+        outputs: the label chosen for each source.
+        references: the right label of each source.
+        labels: the order of rows and columns, which must have every label that occurs; None sorts those that occur.
+    """
     _check(outputs, references)
     names = sorted({*outputs, *references}) if labels is None else list(labels)
     places = {name: place for place, name in enumerate(names)}
@@ -89,7 +131,12 @@ def count_confusion(
 def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bins: int = CONFIDENCE_BINS) -> Metric:
     """Return the expected calibration error: sum over bins b of n_b / n |accuracy_b - confidence_b|.
 
-    Guo et al. 2017 (arXiv:1706.04599), eq. 3.
+    Guo et al. 2017 (arXiv:1706.04599), eq. 3; out of 100.
+
+    Args:
+        confidences: the probability of each output, 0 to 1.
+        right: whether each output is right.
+        bins: the number of ranges of equal width that 0 to 1 is divided into.
     """
     table = tabulate_reliability(confidences, right, bins=bins)
     gaps = sum(each.count * abs(each.accuracy - each.confidence) for each in table)
@@ -100,7 +147,13 @@ def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bi
 def tabulate_reliability(
     confidences: Sequence[float], right: Sequence[bool], *, bins: int = CONFIDENCE_BINS
 ) -> list[Bin]:
-    """Return mean confidence and accuracy in bins of equal width over 0 to 1."""
+    """Return mean confidence and accuracy in ranges of equal width over 0 to 1.
+
+    Args:
+        confidences: the probability of each output, 0 to 1.
+        right: whether each output is right.
+        bins: the number of ranges.
+    """
     _check(confidences, right)
     chances, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
 
 from seq2see.core.words import Unit, choose_unit, find_words
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, References, bleu, chrf, exact_match, permits_bleu
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
 
 MIN_BUCKET_SENTENCES = 10  # a score of fewer says little, so such a bucket joins its neighbour
 MAX_BUCKETS = 8  # before the last one takes the rare long sources
@@ -17,12 +15,19 @@ ROUND_WIDTHS = (1, 2, 5)  # times a power of ten
 
 @dataclass(frozen=True)
 class Bucket:
-    """Holds the rows of sources of `low` to `high` words or characters."""
+    """Holds the sources in one range of lengths.
+
+    Args:
+        low: the smallest length of the range, in words or characters; an empty source is in the first range too.
+        high: the largest length of the range, included.
+        rows: the indices of its sources, ascending.
+        mean: the mean length of its sources.
+    """
 
     low: int
     high: int
     rows: tuple[int, ...]
-    mean: float  # length of its sources
+    mean: float
 
     @property
     def label(self) -> str:
@@ -37,7 +42,12 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Buckets:
-    """Holds all sources by length."""
+    """Holds all sources by length.
+
+    Args:
+        unit: what the lengths count, words or characters.
+        buckets: the ranges of lengths, ascending; none if there are no sources.
+    """
 
     unit: Unit
     buckets: tuple[Bucket, ...]
@@ -45,21 +55,25 @@ class Buckets:
 
 @dataclass(frozen=True)
 class LengthScores:
-    """Scores of several runs for each bucket of source lengths.
+    """Holds the scores of several runs for each bucket of source lengths.
 
     Args:
         buckets: the buckets.
-        scores: metric -> run -> a number for each bucket.
+        scores: by the name of a metric, and then of a run, one number for each bucket.
     """
 
     buckets: Buckets
     scores: Mapping[str, Mapping[str, Sequence[float]]]
 
     def choose_metric(self, asked: str | None = None) -> str:
-        """Return the metric that is asked for if it is there; else BLEU, or exact match where texts are too short."""
+        """Return the metric that is asked for if it was computed; else BLEU, or exact match where texts are too short.
+
+        Args:
+            asked: the name of a metric; None asks for BLEU.
+        """
         return next(metric for metric in (asked or "bleu", "bleu", "exact_match") if metric in self.scores)
 
-    def to_dict(self) -> "dict[str, JsonValue]":
+    def to_dict(self) -> dict[str, JsonValue]:
         """Return buckets and scores, for programs."""
         return {
             "unit": self.buckets.unit,
@@ -74,7 +88,11 @@ class LengthScores:
 
 
 def sort_by_length(sources: Sequence[str]) -> Buckets:
-    """Divide the sources into ranges of equal, round width; ranges with few sources join a neighbour."""
+    """Divide the sources into ranges of equal, round width; ranges with few sources join a neighbour.
+
+    Args:
+        sources: the texts; their lengths count words, or characters in scripts without spaces.
+    """
     unit = choose_unit(sources)
     lengths = [len(find_words(source, unit)) for source in sources]
     if not lengths:
@@ -90,7 +108,14 @@ def sort_by_length(sources: Sequence[str]) -> Buckets:
 def score_buckets(
     buckets: Buckets, outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[list[Metric]]:
-    """Return BLEU, chrF and exact match of each bucket; no BLEU if no reference has enough tokens for it."""
+    """Return BLEU, chrF and exact match of each bucket; no BLEU if no reference has enough tokens for it.
+
+    Args:
+        buckets: the sources by length.
+        outputs: one text for each source.
+        references: one or several texts for each source.
+        bleu_tokenizer: the name of one of sacrebleu's tokenizers.
+    """
     scores, fluent = [], permits_bleu(references, tokenizer=bleu_tokenizer)
     for bucket in buckets.buckets:
         some = [outputs[row] for row in bucket.rows], [references[row] for row in bucket.rows]

@@ -42,7 +42,7 @@ def explain_absence() -> str | None:
 
 
 def find_jar() -> Path | None:
-    """Find METEOR's program with its paraphrases in the package pycocoevalcap."""
+    """Find METEOR's program with its paraphrases in the package pycocoevalcap; None if it is not installed."""
     spec = find_spec("pycocoevalcap")
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         jar = Path(folder) / "meteor" / f"meteor-{METEOR_VERSION}.jar"
@@ -60,6 +60,9 @@ class Meteor:
 
     Args:
         timeout: seconds to wait for one answer.
+
+    Raises:
+        ConfigError: if Java or METEOR's program is not installed.
     """
 
     def __init__(self, *, timeout: float = ANSWER_TIMEOUT_SECONDS) -> None:
@@ -79,9 +82,14 @@ class Meteor:
         self.close()
 
     def score(self, outputs: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-        """Return METEOR of the corpus, 0 to 1, of texts with spaces between words.
+        """Return METEOR of the corpus, 0 to 1 (Denkowski & Lavie 2014, doi:10.3115/v1/W14-3348).
 
-        Denkowski & Lavie 2014 (doi:10.3115/v1/W14-3348).
+        Args:
+            outputs: one text for each source, with spaces between words.
+            references: the references of each output, written in the same way.
+
+        Raises:
+            MeteorError: if the process ends or does not answer, twice.
         """
         try:
             return self._score(outputs, references)
@@ -115,7 +123,7 @@ class Meteor:
     def _ask(self, question: str) -> str:
         self._tell(question)
         answer = self._hear()
-        self._read_number(answer)  # or it is a complaint
+        self._read_number(answer)  # raises if the answer is an error message
         return answer
 
     def _read_number(self, text: str) -> float:

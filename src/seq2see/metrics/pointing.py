@@ -25,7 +25,13 @@ BORDER_TOLERANCE = 1e-9  # against rounding, in image sides
 
 @dataclass(frozen=True)
 class Mention:
-    """Is a word of an output that names a thing."""
+    """Is a word of an output that names a thing.
+
+    Args:
+        word: the word as it is written.
+        span: its start and end in the output, in characters.
+        thing: the thing that it names.
+    """
 
     word: str
     span: Span
@@ -34,16 +40,31 @@ class Mention:
 
 @dataclass(frozen=True)
 class Pointing:
-    """Holds whether one word's attention hits its thing, and the same for two blind baselines."""
+    """Holds whether one word's attention hits its thing, and the same for two baselines that know no image.
+
+    Args:
+        word: the word as it is written.
+        hit: 1 if the cell of the largest weight hits, else 0; a share if several cells have the largest weight.
+        chance: the share of all cells that hit.
+        centre: 1 if the middle cell of the image hits, else 0; a share if there are two or four middle cells.
+    """
 
     word: str
-    hit: float  # 1 or 0, or a share if several cells have the largest weight
-    chance: float  # the share of all cells that hit
-    centre: float  # whether the middle of the image hits
+    hit: float
+    chance: float
+    centre: float
 
 
 def find_mentions(text: str, things: Sequence[NamedBox]) -> list[Mention]:
-    """Find the words of a text that name things: all words of a thing in a row, each of which counts."""
+    """Find the words of a text that name things: all words of a thing in a row, each of which counts.
+
+    Args:
+        text: the output.
+        things: the things of its image; lower and upper case count the same.
+
+    Returns:
+        One mention for each word, in the order of the text.
+    """
     found: dict[Span, NamedBox] = {}
     for thing in things:
         for match in re.finditer(r"\W+".join(rf"\b({re.escape(word)})\b" for word in thing.words), text, re.IGNORECASE):
@@ -57,10 +78,13 @@ def point(
     """Return whether the attention of each mention hits its thing.
 
     Args:
-        weights: attention of each output token (t) to each cell (s).
-        grid: rows and columns of cells.
+        weights: attention of each output token (t) to each cell (s), cells row by row, [t s].
+        grid: the number of rows and of columns of cells.
         tokens: the tokens of the output; a word of several tokens has the mean of their weights.
-        mentions: the words that name things.
+        mentions: the words that name things; one that no token has a part of is left out.
+
+    Raises:
+        DataError: if the weights are not those of these tokens and cells.
     """
     rows, columns = grid
     if weights.shape != (len(tokens), rows * columns):
@@ -78,7 +102,12 @@ def point(
 
 
 def score_pointing(pointings: Sequence[Pointing], *, grid: Grid) -> list[Metric]:
-    """Return the share of words that hit, and the same for a random cell and for the centre of the image."""
+    """Return the share of words that hit, and the same for a random cell and for the centre of the image, out of 100.
+
+    Args:
+        pointings: those of all words of all outputs, at least one.
+        grid: the number of rows and of columns of cells, for the signature.
+    """
     if not pointings:
         raise DataError("the pointing game needs at least one word that names a thing; got none.")
     about = (
@@ -93,7 +122,12 @@ def score_pointing(pointings: Sequence[Pointing], *, grid: Grid) -> list[Metric]
 
 
 def find_hits(box: Box, grid: Grid) -> Bool[np.ndarray, " s"]:
-    """Return which cells hit a box, row by row."""
+    """Return which cells hit a box, row by row, [s].
+
+    Args:
+        box: where the thing is.
+        grid: the number of rows and of columns of cells.
+    """
     down = _reach(box.top, box.bottom, grid[0])
     across = _reach(box.left, box.right, grid[1])
     return np.asarray(np.outer(down, across).ravel())

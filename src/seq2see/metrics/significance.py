@@ -32,15 +32,25 @@ MAX_DRAWN_SENTENCES = 10_000_000  # in all samples together; more would need gig
 
 @dataclass(frozen=True)
 class Tested:
-    """Holds a metric of one system, and the p-value of its difference to the baseline."""
+    """Holds a metric of one system, and the p-value of its difference to the baseline.
+
+    Args:
+        metric: the score on the whole test set.
+        interval: half the width of the 95 % confidence interval, in the unit of the score.
+        p_value: the probability of such a difference if the systems are equally good; None for the baseline itself.
+    """
 
     metric: Metric
-    interval: float  # half the width of the 95 % interval
-    p_value: float | None = None  # None for the baseline itself
+    interval: float
+    p_value: float | None = None
 
 
 class MeanSignature(Signature):
-    """Is the signature of a mean over texts."""
+    """Is the signature of a mean over texts.
+
+    Args:
+        args: what sacrebleu gives a signature: the attributes of its metric, `about` among them.
+    """
 
     def __init__(self, args: dict[str, object]) -> None:
         super().__init__(args)
@@ -53,8 +63,8 @@ class MeanMetric(SacrebleuMetric):
     """Is a mean over texts as a metric of sacrebleu, which its test can resample.
 
     Args:
-        score: the score of one output with its references, 0 to 1.
-        about: what its signature says.
+        score: returns the score of one output with its references, 0 to 1.
+        **about: the entries of its signature, by name.
     """
 
     _SIGNATURE_TYPE = MeanSignature
@@ -87,8 +97,11 @@ def compare_systems(
 
     Args:
         systems: the outputs of each system by its name; the first is the baseline of the others.
-        references: one or several of each output.
-        bleu_tokenizer: one of sacrebleu's.
+        references: one or several texts for each source.
+        bleu_tokenizer: the name of one of sacrebleu's tokenizers.
+
+    Returns:
+        The tested metrics of each system by its name, in the same order for all.
     """
     if not systems:
         raise DataError("a comparison needs at least one system.")
@@ -113,7 +126,12 @@ def compare_systems(
 def compare_captions(
     systems: Mapping[str, Sequence[str]], references: Sequence[Sequence[str]]
 ) -> dict[str, list[Tested]]:
-    """Return BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of each system; an image is drawn with all its references."""
+    """Return BLEU-1 to BLEU-4, ROUGE-L and CIDEr-D of each system, with their significance.
+
+    Args:
+        systems: the captions of each system by its name; the first is the baseline of the others.
+        references: the captions that people wrote for each image; an image is drawn with all of them.
+    """
     scores = {name: score_captions(outputs, references) for name, outputs in systems.items()}
     tokenised = {name: [_tokenise(text) for text in outputs] for name, outputs in systems.items()}
     known = [[_tokenise(text) for text in each] for each in references]
@@ -123,7 +141,11 @@ def compare_captions(
 
 
 def make_caption_metrics(references: Sequence[Sequence[str]]) -> list[SacrebleuMetric]:
-    """Return the metrics of `score_captions` as metrics of sacrebleu, for texts with spaces between words."""
+    """Return the metrics of `score_captions` as metrics of sacrebleu, for texts with spaces between words.
+
+    Args:
+        references: the references of each image, for CIDEr-D's document frequencies.
+    """
     cider = Cider([[text.split() for text in each] for each in references])
     orders = range(1, MAX_NGRAM + 1)
     return [

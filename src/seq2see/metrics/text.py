@@ -32,9 +32,9 @@ class Metric:
     """Is a score with its name and how it was computed.
 
     Args:
-        name: such as bleu.
-        value: out of 100, unless the metric's function says otherwise.
-        signature: how it was computed, as sacrebleu writes it.
+        name: the key under which it is logged and saved, such as bleu.
+        value: the score out of 100, unless the metric's function says otherwise.
+        signature: how it was computed, in sacrebleu's form `name|key:value|...`.
         higher_is_better: False for error rates.
     """
 
@@ -52,7 +52,10 @@ def score_texts(
     Args:
         outputs: one text for each source.
         references: one or several texts for each source.
-        bleu_tokenizer: one of sacrebleu's.
+        bleu_tokenizer: the name of one of sacrebleu's tokenizers.
+
+    Raises:
+        DataError: if there are no references, or an output has none.
     """
     fast = validation_text_metrics(outputs, references, bleu_tokenizer=bleu_tokenizer)
     ways = {"bleu": bleu_tokenizer, "bleu_tokenised": "none"}
@@ -63,7 +66,13 @@ def score_texts(
 def validation_text_metrics(
     outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[Metric]:
-    """Return the metrics that are fast enough for every validation: all but TER."""
+    """Return the metrics that are fast enough for every validation: all but TER.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+        bleu_tokenizer: the name of one of sacrebleu's tokenizers.
+    """
     return [
         exact_match(outputs, references),
         character_error_rate(outputs, references),
@@ -74,12 +83,22 @@ def validation_text_metrics(
 
 
 def is_match(output: str, reference: str) -> bool:
-    """Tell whether an output equals its reference in Unicode's composed form."""
+    """Tell whether an output equals its reference in Unicode's composed form.
+
+    Args:
+        output: one text.
+        reference: the text that it should be; case and spaces count.
+    """
     return normalize("NFC", output) == normalize("NFC", reference)
 
 
 def exact_match(outputs: Sequence[str], references: References) -> Metric:
-    """Return the share of outputs that equal a reference to the letter."""
+    """Return the share of outputs that equal a reference to the letter, out of 100.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source; an output must equal one of them.
+    """
     outputs, known = compose_texts(outputs, references)
     hits = sum(output in each for output, each in zip(outputs, known, strict=True))
     signature = f"exact|n:{len(known)}{_count(known)}|case:mixed|space:kept|form:nfc"
@@ -87,14 +106,24 @@ def exact_match(outputs: Sequence[str], references: References) -> Metric:
 
 
 def character_error_rate(outputs: Sequence[str], references: References) -> Metric:
-    """Return the edits (insert, delete, replace) over the characters of all references."""
+    """Return the edits (insert, delete, replace) for every 100 characters of the references.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source; the closest counts.
+    """
     outputs, known = compose_texts(outputs, references)
     signature = f"cer|n:{len(known)}{_count(known)}|unit:codepoint|form:nfc|rapidfuzz:{version('rapidfuzz')}"
     return Metric("cer", _count_edits(outputs, known), signature, higher_is_better=False)
 
 
 def word_error_rate(outputs: Sequence[str], references: References) -> Metric:
-    """Return the edits (insert, delete, replace) over the words of all references; words are between spaces."""
+    """Return the edits (insert, delete, replace) for every 100 words of the references; words are between spaces.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source; the closest counts.
+    """
     outputs, known = compose_texts(outputs, references)
     words = [output.split() for output in outputs], [[text.split() for text in each] for each in known]
     signature = f"wer|n:{len(known)}{_count(known)}|unit:word|form:nfc|rapidfuzz:{version('rapidfuzz')}"
@@ -117,33 +146,66 @@ def _count(known: Sequence[Sequence[str]]) -> str:
 
 
 def bleu(outputs: Sequence[str], references: References, *, tokenizer: str = DEFAULT_TOKENIZER) -> Metric:
-    """Return BLEU of the corpus (Papineni et al. 2002, doi:10.3115/1073083.1073135), by sacrebleu and its tokenizer."""
+    """Return BLEU of the corpus (Papineni et al. 2002, doi:10.3115/1073083.1073135), by sacrebleu.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+        tokenizer: the name of one of sacrebleu's tokenizers.
+    """
     return _corpus_score("bleu", make_bleu(tokenizer), outputs, references)
 
 
 def permits_bleu(references: References, *, tokenizer: str = DEFAULT_TOKENIZER) -> bool:
-    """Tell whether perfect outputs would have a BLEU above 0: some reference must have four tokens."""
+    """Tell whether perfect outputs would have a BLEU above 0: some reference must have four tokens.
+
+    Args:
+        references: one or several texts for each source; the first of several counts as a perfect output.
+        tokenizer: the name of one of sacrebleu's tokenizers.
+    """
     right = [known if isinstance(known, str) else known[0] for known in references]
     return bleu(right, references, tokenizer=tokenizer).value > 0
 
 
 def bleu_tokenised(outputs: Sequence[str], references: References) -> Metric:
-    """Return BLEU of the tokens between spaces, as multi-bleu does for tokenised files."""
+    """Return BLEU of the tokens between spaces, as multi-bleu does for tokenised files.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+    """
     return _corpus_score("bleu_tokenised", make_bleu("none"), outputs, references)
 
 
 def chrf(outputs: Sequence[str], references: References) -> Metric:
-    """Return chrF2 of the corpus (Popović 2015, doi:10.18653/v1/W15-3049), by sacrebleu."""
+    """Return chrF2 of the corpus (Popović 2015, doi:10.18653/v1/W15-3049), by sacrebleu.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+    """
     return _corpus_score("chrf", sacrebleu.CHRF(), outputs, references)
 
 
 def ter(outputs: Sequence[str], references: References) -> Metric:
-    """Return the translation edit rate: edits of words, shifts of phrases included, over all words; by sacrebleu."""
+    """Return the translation edit rate by sacrebleu: edits for every 100 words, shifts of phrases included.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+    """
     return _corpus_score("ter", sacrebleu.TER(), outputs, references, higher_is_better=False)
 
 
 def make_bleu(tokenizer: str = DEFAULT_TOKENIZER) -> sacrebleu.BLEU:
-    """Make sacrebleu's BLEU with one of its tokenizers; those for some languages need another package."""
+    """Make sacrebleu's BLEU with one of its tokenizers.
+
+    Args:
+        tokenizer: the name of the tokenizer; those for some languages need another package.
+
+    Raises:
+        ConfigError: if there is none of that name, or its package is missing.
+    """
     known = list(sacrebleu.BLEU.TOKENIZERS)
     if tokenizer not in known:
         hint = suggest(tokenizer, known)
@@ -169,7 +231,15 @@ def _corpus_score(
 
 
 def compose_texts(outputs: Sequence[str], references: References) -> tuple[list[str], list[list[str]]]:
-    """Return both sides in Unicode's composed form, if each output has a reference or several."""
+    """Return outputs and references in Unicode's composed form, and the references of each output as a list.
+
+    Args:
+        outputs: one text for each source.
+        references: one or several texts for each source.
+
+    Raises:
+        DataError: if there are no references, or not one or more for each output.
+    """
     if not references or len(outputs) != len(references) or not all(map(_is_known, references)):
         raise DataError(
             "a score needs references, and an output for each; "
@@ -184,5 +254,9 @@ def _is_known(known: str | Sequence[str]) -> bool:
 
 
 def make_streams(references: Sequence[Sequence[str]]) -> ReferenceStreams:
-    """Return the first reference of each output, then the second of each, and so on, as sacrebleu takes them."""
+    """Return the first reference of each output, then the second of each, and so on, as sacrebleu takes them.
+
+    Args:
+        references: the references of each output; where one has fewer than others, None fills the rest.
+    """
     return [list(stream) for stream in zip_longest(*references)]

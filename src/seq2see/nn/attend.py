@@ -17,7 +17,7 @@ from seq2see.nn.score import Score
 from seq2see.nn.shared_gradient import shares_gradients, weighted_sum
 from seq2see.nn.window import Window, take
 
-# what a step of decoding looks like: at most so many queries a source, and at least so many sources times heads
+# a step of decoding has at most so many queries a source, and at least so many sources times heads
 MAX_STEP_QUERIES, MIN_STEP_ROWS = 16, 128
 
 
@@ -30,9 +30,9 @@ class Attend(nn.Module):
     arXiv:1508.04025, section 3.2).
 
     Args:
-        score: from queries [b h t q] and keys [b h s k] to scores [b h t s].
-        normalise: from scores and a mask to weights that sum to 1 over the allowed keys.
-        window: chooses the keys of each query; None lets every query see all keys.
+        score: from queries [b h t q] and prepared keys [b h s _] to scores [b h t s].
+        normalise: from scores [b h t s] and a mask to weights [b h t s] that sum to 1 over the allowed keys.
+        window: chooses the keys of each query; None lets every query attend to all keys.
     """
 
     def __init__(self, *, score: Score, normalise: Normaliser, window: Window | None = None) -> None:
@@ -47,7 +47,11 @@ class Attend(nn.Module):
         self.window = window
 
     def prepare(self, keys: Float[Tensor, "b _ s k"]) -> Float[Tensor, "b _ s _"]:
-        """Compute what depends on the keys alone, once per memory; `forward` takes the result as its keys."""
+        """Compute what depends on the keys alone, once per memory; `forward` takes the result as its keys.
+
+        Args:
+            keys: the keys of every head, [b h s k]; an axis of 1 instead of the heads if all heads share them.
+        """
         return self.score.prepare(keys)
 
     def forward(
@@ -64,13 +68,15 @@ class Attend(nn.Module):
         """Return the weighted sum of the values for every query.
 
         Args:
-            query: [b h t q].
+            query: one vector for each query, [b h t q].
             keys: what `prepare` returned, [b h s _].
-            values: [b h s d].
-            mask: True where a query may attend to a key; a query without any key gets zeros.
-            positions: the number of each query in the target, [b t]; only a window needs it.
-            causal: let query i see the keys 0 to i only.
-            past: say that all keys come before the queries, so that a trace can tell this from attention to a source.
+            values: one vector for each key, [b h s d].
+            mask: True where a query may attend to a key, in a shape that broadcasts to [b h t s]; None allows all
+                keys. A query without any key gets zeros.
+            positions: the number of each query in the target, from 0, [b t]; a window needs it, and a mask.
+            causal: let query i attend to the keys 0 to i only; a window ignores it.
+            past: tell a trace that all keys come before the queries, and do not belong to a source; it changes no
+                result.
         """
         if self.window is not None:
             assert positions is not None

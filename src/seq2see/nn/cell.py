@@ -15,7 +15,7 @@ CellState = tuple[Float[Tensor, "n d"], ...]
 
 @runtime_checkable
 class TorchRnn(Protocol):
-    """Is what a cell uses of torch's one-layer LSTM or GRU: its weights and its kernel."""
+    """Is what a cell uses of torch's one-layer LSTM or GRU: its weights, its biases and its kernel."""
 
     weight_ih_l0: Tensor
     weight_hh_l0: Tensor
@@ -53,33 +53,52 @@ class Cell(nn.Module):
         nn.init.zeros_(self.rnn.bias_hh_l0)
 
     def project(self, inputs: Float[Tensor, "*n i"]) -> Float[Tensor, "*n g"]:
-        """Project an input with the first columns of the input weights and the bias, which needs no state."""
+        """Project an input with the first columns of the input weights and the bias, which needs no state.
+
+        Args:
+            inputs: [*n i]; i may be less than `input_size`, if `columns` multiplies the rest of the input.
+
+        Returns:
+            What all gates get from the input, [*n g].
+        """
         return F.linear(inputs, self.rnn.weight_ih_l0[:, : inputs.shape[-1]], self.rnn.bias_ih_l0)
 
     def columns(self, last: int) -> Float[Tensor, "g i"]:
         """Return the last columns of the input weights, for an input that is known only inside a loop.
 
         Call it once, before the loop: every slice of the weights costs a gradient of their full size.
+
+        Args:
+            last: how many columns i, one for each channel of that input; above 0.
         """
         return self.rnn.weight_ih_l0[:, -last:]
 
     def advance(self, projected: Float[Tensor, "n g"], state: CellState) -> CellState:
-        """Take one step.
+        """Take one step, and return the state after it.
 
         Args:
-            projected: what `project` made of the input, [n g].
-            state: the state before the step.
+            projected: what `project` returned for the input, [n g].
+            state: the state before the step, each of its tensors [n d].
         """
         raise NotImplementedError
 
     def run(self, inputs: Float[Tensor, "b t i"], state: CellState) -> tuple[Float[Tensor, "b t d"], CellState]:
-        """Take all steps at once: return the hidden state at every position, and the state after the last one."""
+        """Take all steps at once: return the hidden state at every position, and the state after the last one.
+
+        Args:
+            inputs: inputs without padding, [b t i]; at least one position.
+            state: the state before the first step, each of its tensors [b d].
+        """
         wrapped = tuple(part.unsqueeze(0).contiguous() for part in state)
         outputs, last = self.rnn(inputs, wrapped if self.parts > 1 else wrapped[0])
         return outputs, tuple(part[0] for part in (last if isinstance(last, tuple) else (last,)))
 
     def zeros(self, like: Float[Tensor, "n _"]) -> CellState:
-        """Return the state before the first input, one row for each row of `like`."""
+        """Return the state before the first input: zeros.
+
+        Args:
+            like: gives the number of rows, the type and the device, [n _].
+        """
         return tuple(like.new_zeros(like.shape[0], self.size) for _ in range(self.parts))
 
     def _build(self, input_size: int, size: int) -> TorchRnn:
@@ -166,10 +185,10 @@ def read_sequence(
     stepped with finished rows frozen: more than twice as fast as packing for an LSTM, and padding changes nothing.
 
     Args:
-        cell: the cell to run.
+        cell: the cell to run, from a state of zeros.
         inputs: [b s i].
         mask: True at real positions, which come before the padding, [b s].
-        direction: backward reads each sequence from its last real position to its first.
+        direction: `backward` reads each sequence from its last real position to its first.
     """
     lengths = mask.sum(dim=1)
     if direction == "backward":
@@ -188,7 +207,12 @@ def read_sequence(
 
 
 def flip(sequence: Float[Tensor, "b s d"], lengths: Tensor) -> Float[Tensor, "b s d"]:
-    """Reverse each row inside its own length, and leave the padding where it is."""
+    """Reverse each row inside its own length, and leave the padding where it is.
+
+    Args:
+        sequence: [b s d].
+        lengths: how many positions of each row are real, [b].
+    """
     positions = torch.arange(sequence.shape[1])
     rows = torch.where(positions < lengths.unsqueeze(1), lengths.unsqueeze(1) - 1 - positions, positions)
     return sequence.gather(1, rows.unsqueeze(2).expand_as(sequence))

@@ -22,8 +22,8 @@ class NormedLinear(nn.Module):
     Args:
         input_size: channels i of x.
         size: channels o of y.
-        gain: the variance that the layers around it take away.
-        kept: the share of the inputs that dropout lets through.
+        gain: the factor of the initial weights' variance, which makes up for what the next nonlinearity takes away.
+        kept: the share of the inputs that dropout lets through, above 0 to 1.
     """
 
     def __init__(self, input_size: int, size: int, *, gain: float = 1.0, kept: float = 1.0) -> None:
@@ -38,6 +38,11 @@ class NormedLinear(nn.Module):
         return self.direction * (self.length / self.direction.norm(dim=1)).unsqueeze(1)
 
     def forward(self, inputs: Float[Tensor, "n t i"]) -> Float[Tensor, "n t o"]:
+        """Return y.
+
+        Args:
+            inputs: x, [n t i].
+        """
         return F.linear(inputs, self.weight, self.bias)
 
 
@@ -48,9 +53,9 @@ class GatedConvolution(nn.Module):
     (arXiv:1612.08083). It does not pad: the caller pads the inputs.
 
     Args:
-        size: channels d.
+        size: channels d of inputs and outputs.
         width: how many neighbours k a window has.
-        kept: the share of the inputs that dropout lets through, for the initial weights.
+        kept: the share of the inputs that dropout lets through, above 0 to 1; it sets the initial weights.
     """
 
     def __init__(self, *, size: int, width: int, kept: float = 1.0) -> None:
@@ -59,7 +64,11 @@ class GatedConvolution(nn.Module):
         self.project = NormedLinear(width * size, 2 * size, gain=GATE_GAIN, kept=kept)
 
     def forward(self, inputs: Float[Tensor, "n s d"]) -> Float[Tensor, "n t d"]:
-        """Return one output for each full window: t = s - width + 1."""
+        """Return one output for each full window, [n t d] with t = s - width + 1.
+
+        Args:
+            inputs: the inputs with their padding, [n s d].
+        """
         windows_count = inputs.shape[1] - self.width + 1
         # windows side by side and one matrix product: a third faster on a CPU than conv1d with its two transpositions
         windows = torch.cat([inputs[:, offset : offset + windows_count] for offset in range(self.width)], dim=2)

@@ -20,18 +20,22 @@ def output_cross_entropy(
     smoothing: float = 0.0,
     weights: Float[Tensor, " n"] | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, " n"]]:
-    """Return the summed, label-smoothed cross-entropy of logits features @ weight.T + bias, and the plain one a row.
+    """Return the label-smoothed cross-entropy of logits features @ weight.T + bias, and the plain one of each row.
 
     Label smoothing e as in Szegedy et al. 2016 (arXiv:1512.00567), section 7: the target gets 1 - e, and e is spread
-    evenly over the vocabulary. Only the first result carries gradients.
+    evenly over the vocabulary.
 
     Args:
         features: what the output layer reads, [n d].
-        weight: of the output layer, [v d].
-        bias: of the output layer, [v].
-        targets: the target token of each row, [n].
-        smoothing: e.
+        weight: the weights of the output layer, [v d].
+        bias: the biases of the output layer, [v].
+        targets: the id of each row's target token, [n].
+        smoothing: e, from 0 (none) to below 1.
         weights: the factor of each row in the sum, [n]; None is 1 for all.
+
+    Returns:
+        The smoothed cross-entropy in nats, summed over the rows with their factors, which carries gradients; and the
+        cross-entropy of each row without smoothing and factors, [n], which carries none.
     """
     counts = features.new_ones(1).expand(len(targets)) if weights is None else weights
     learned = torch.is_grad_enabled() and any(each.requires_grad for each in (features, weight, bias))
@@ -55,11 +59,11 @@ def shift_targets(
 
     Args:
         features: what the output layer reads, [n d].
-        weight: of the output layer, [v d].
-        bias: of the output layer, [v].
-        targets: the target token of each row, [n].
-        teacher: the probabilities of the teacher, [n v].
-        smoothing: the label smoothing of the targets.
+        weight: the weights of the output layer, [v d].
+        bias: the biases of the output layer, [v].
+        targets: the id of each row's target token, [n].
+        teacher: the probabilities of the teacher, [n v]; each row sums to 1.
+        smoothing: the label smoothing that `output_cross_entropy` was given.
     """
     difference = smoothing / len(weight) - teacher
     difference[torch.arange(len(targets)), targets] += 1 - smoothing
@@ -69,7 +73,7 @@ def shift_targets(
 if TYPE_CHECKING:
 
     class _Context(FunctionCtx):
-        """What autograd hands from a forward pass to its backward pass."""
+        """Holds what a forward pass keeps for its backward pass."""
 
         saved_tensors: tuple[Tensor, ...]
 else:

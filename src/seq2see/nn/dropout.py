@@ -16,7 +16,7 @@ class Dropout(nn.Module):
     Srivastava et al. 2014 (https://jmlr.org/papers/v15/srivastava14a.html).
 
     Args:
-        rate: p, rounded to the nearest multiple of 1/256.
+        rate: p, from 0 to below 1, rounded to the nearest multiple of 1/256.
     """
 
     def __init__(self, rate: float) -> None:
@@ -24,7 +24,11 @@ class Dropout(nn.Module):
         self.kept = max(256 - round(rate * 256), 1)  # of the 256 values of a byte, so many keep a number
 
     def forward(self, states: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        """Return the states with some numbers zeroed in training, and as they are otherwise."""
+        """Return the states with some numbers zeroed in training, and as they are otherwise.
+
+        Args:
+            states: a tensor of any shape.
+        """
         if not self.training or self.kept == 256:
             return states
         return (states * draw_mask(states.shape, kept=self.kept)).mul_(256 / self.kept)
@@ -34,7 +38,12 @@ class Dropout(nn.Module):
 
 
 def draw_mask(shape: torch.Size, *, kept: int) -> Tensor:
-    """Draw a boolean mask of a shape that is True with probability kept / 256."""
+    """Draw a boolean mask whose entries are True with probability kept / 256.
+
+    Args:
+        shape: the shape of the mask.
+        kept: how many of the 256 values of a byte give True, 1 to 255.
+    """
     count = shape.numel()
     words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
     return (words.view(torch.uint8)[:count] < kept).view(shape)

@@ -17,7 +17,7 @@ class Embed(nn.Module):
     Args:
         vocabulary: number of tokens v.
         size: channels d of a vector.
-        scaled: store the table divided by sqrt(size).
+        scaled: store the table divided by sqrt(size), for a table that is also the output layer.
     """
 
     def __init__(self, vocabulary: int, size: int, *, scaled: bool = False) -> None:
@@ -28,7 +28,11 @@ class Embed(nn.Module):
             self.scale_down()
 
     def forward(self, tokens: Int[Tensor, "*n"]) -> Float[Tensor, "*n d"]:
-        """Return the vectors of the tokens."""
+        """Return the vectors of the tokens, [*n d].
+
+        Args:
+            tokens: ids from 0 to v - 1, [*n].
+        """
         embedded = F.embedding(tokens, self.weight)
         return embedded * self.scale if self.scale != 1.0 else embedded
 

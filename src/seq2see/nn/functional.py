@@ -23,7 +23,7 @@ class TemperatureScaled(Score):
 
     Args:
         score: the score to divide.
-        temperature: the divisor.
+        temperature: the divisor, above 0.
     """
 
     def __init__(self, score: Score, temperature: Annotated[float, Gt(0)]) -> None:
@@ -81,10 +81,20 @@ def attend(
         query: [t q], [b t q] or [b h t q].
         keys: [s k], with the same leading axes.
         values: [s d], with the same leading axes.
-        score: a name such as scaled_dot, {kind: name, option: value}, or a Score module.
+        score: a name such as scaled_dot, {kind: name, option: value}, or a Score module. A score with weights that must
+            be learned needs the module.
         mask: bool, True where a query may attend to a key; its shape must broadcast to [t s], [b t s] or [b h t s].
-        temperature: divides the scores.
-        weights: return (context, weights) instead of the context; weights have the shape of the scores.
+            None allows all keys; a query without any key gets zeros.
+        temperature: divides the scores; above 0, below 1 attention is sharper, above 1 flatter.
+        weights: return the weights as well.
+
+    Returns:
+        The context, [t d], [b t d] or [b h t d]; with `weights` the pair (context, weights), whose weights are [t s],
+        [b t s] or [b h t s].
+
+    Raises:
+        AttentionError: if shapes, mask or temperature do not fit.
+        ConfigError: if the score has no such name, or needs learned weights.
     """
     _check(query, keys, values, mask, temperature)
     module = Attend(score=TemperatureScaled(_find_score(score, query, keys), temperature), normalise=Softmax())

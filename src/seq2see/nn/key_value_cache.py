@@ -13,10 +13,15 @@ GROWTH_POSITIONS = 8  # free positions that a full cache gets; beam search copie
 
 @dataclass(frozen=True)
 class KeyValueCache:
-    """Holds the keys and values of the tokens so far, with capacity c for further ones.
+    """Holds the keys and values of the tokens so far, with room for c tokens in all.
 
     Several states may share one cache: `written` counts the positions that are in use, so that a state that is
     continued a second time does not overwrite what its first continuation wrote.
+
+    Args:
+        keys: the prepared keys of each head, [n h c _]; what is beyond `written` is undefined.
+        values: the values of each head, [n h c d]; what is beyond `written` is undefined.
+        written: how many positions are in use, the same number in every row, [n].
     """
 
     keys: Float[Tensor, "n h c _"]
@@ -31,8 +36,8 @@ def append(cache: KeyValueCache, length: int, new: KeysValues) -> KeyValueCache:
 
     Args:
         cache: the cache of a state.
-        length: how many positions belong to that state.
-        new: keys [n h 1 _] and values [n h 1 d] of the new position.
+        length: how many of its positions belong to that state.
+        new: the prepared keys [n h 1 _] and the values [n h 1 d] of the new position.
     """
     if torch.is_grad_enabled():
         keys = torch.cat([cache.keys[:, :, :length], new.keys], dim=2)

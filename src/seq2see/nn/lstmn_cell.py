@@ -25,8 +25,10 @@ FIRST_LOG_SLOPE, LAST_LOG_SLOPE = 1.0, -2.0
 class Tape:
     """Holds the hidden tape and the memory tape of a cell, and what its last step leaves for the next.
 
-    `past` has the keys of every h_i and, as values, h_i and c_i side by side; `hidden` is the last h; `summary_query`
-    is W_h~ h~_{t-1}, which the next query adds.
+    Args:
+        past: the keys of every h_i, and as values h_i and c_i side by side, for each head.
+        hidden: the last h, [n d]; zeros before the first input.
+        summary_query: W_h~ h~_{t-1}, which the next query adds, [n d]; zeros before the first input.
     """
 
     past: KeyValueCache
@@ -37,14 +39,15 @@ class Tape:
 class RecencyScore(Score):
     """Scores by score(q, k_i) = v . tanh(q + W k_i) - slope (number of keys after k_i), for projected queries.
 
-    The first term is the additive score of the paper (eq. 4), whose query is projected before the loop over the steps.
-    The second one makes the most recent key the likeliest at the start of training; each head learns its own slope.
+    The first term is the additive score of Cheng, Dong & Lapata 2016 (arXiv:1601.06733), eq. 4, whose query is
+    projected before the loop over the steps. The second term gives the most recent key the largest weight at the start
+    of training; each head learns its own slope.
 
     Args:
         size: channels of the queries, all heads together.
         key_size: channels of the keys before W.
         heads: number of heads.
-        recency: whether there is a slope; False is the score of the paper.
+        recency: add the second term; False is the score of the paper.
     """
 
     def __init__(self, *, size: int, key_size: int, heads: int = 1, recency: bool = False) -> None:
@@ -80,7 +83,7 @@ class LstmnCell(nn.Module):
         size: channels d of h and c; a multiple of `heads`.
         context_size: channels of a context vector that is read beside x_t; 0 for none.
         heads: how many attentions over the past there are, each for its channels of h and c; the paper has one.
-        recency: whether a_i also falls with the number of inputs since i, so that the cell starts as nearly an LSTM.
+        recency: let a_i also fall with the number of inputs since i, so that the cell is nearly an LSTM at the start.
     """
 
     def __init__(
@@ -106,7 +109,11 @@ class LstmnCell(nn.Module):
             self.project_input.bias[size : 2 * size] = 1.0  # forget gates start open
 
     def begin(self, like: Float[Tensor, "n ..."]) -> Tape:
-        """Return empty tapes, one row for each row of `like`."""
+        """Return empty tapes.
+
+        Args:
+            like: gives the number of rows, the type and the device, [n ...].
+        """
         rows, size = like.shape[0], self.size
         written = torch.zeros(rows, dtype=torch.long)
         empty = like.new_zeros(rows, self.heads, 0, 2 * self.width)
@@ -123,10 +130,11 @@ class LstmnCell(nn.Module):
         """Return the tapes with one more input.
 
         Args:
-            projected: what `project_input` (and `project_context`) made of the input, [n 5d].
+            projected: what `project_input` returned for the input, plus what `project_context` returned for a context
+                if there is one, [n 5d].
             tape: the tapes so far.
             length: the number of inputs on them.
-            added_memory: a vector that is added to c_t, from deep fusion with a source.
+            added_memory: a vector that is added to c_t, from deep fusion with a source, [n d]; None adds nothing.
         """
         gates, query = projected.split([4 * self.size, self.size], dim=-1)
         keys, values = tape.past.keys[:, :, :length], tape.past.values[:, :, :length]
@@ -144,7 +152,12 @@ class LstmnCell(nn.Module):
 
 
 def read_tapes(tape: Tape, length: int) -> tuple[Float[Tensor, "n t d"], Float[Tensor, "n t d"]]:
-    """Return the hidden tape and the memory tape of the first `length` inputs."""
+    """Return the hidden tape and the memory tape, [n t d] each.
+
+    Args:
+        tape: the tapes.
+        length: the number of inputs t on them; their cache may have room for more.
+    """
     return _split_tapes(tape.past.values[:, :, :length])
 
 

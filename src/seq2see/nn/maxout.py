@@ -23,6 +23,10 @@ class Maxout(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, inputs: Float[Tensor, "n t i"]) -> Float[Tensor, "n t o"]:
-        """Return the larger of each two neighbours."""
+        """Return y.
+
+        Args:
+            inputs: x, [n t i].
+        """
         pairs = self.project(inputs).unflatten(-1, (-1, 2))
         return self.dropout(pairs.amax(dim=-1))

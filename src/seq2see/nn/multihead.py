@@ -14,7 +14,12 @@ from seq2see.nn.score import Score
 
 @dataclass(frozen=True)
 class KeysValues:
-    """Holds the projected keys and values of a memory, head by head."""
+    """Holds the projected keys and values of a memory, head by head.
+
+    Args:
+        keys: the prepared keys, [b h s _].
+        values: the values, [b h s d].
+    """
 
     keys: Float[Tensor, "b h s _"]
     values: Float[Tensor, "b h s d"]
@@ -47,7 +52,12 @@ class MultiHead(nn.Module):
     def project_memory(
         self, states: Float[Tensor, "b s m"], values: Float[Tensor, "b s m"] | None = None
     ) -> KeysValues:
-        """Compute the keys from the states and the values from `values` (or the states), once per memory."""
+        """Compute the keys and values of all heads, once per memory.
+
+        Args:
+            states: what the keys are computed from, [b s m].
+            values: what the values are computed from, [b s m]; None takes the states.
+        """
         keys, projected_values = self.memory(states).chunk(2, dim=-1)
         if values is not None:  # an encoder whose values are not its states
             projected_values = self.memory(values).chunk(2, dim=-1)[1]
@@ -62,14 +72,14 @@ class MultiHead(nn.Module):
         causal: bool = False,
         past: bool = False,
     ) -> Float[Tensor, "n t d"]:
-        """Attend with every query.
+        """Return the output of every query.
 
         Args:
             query: [n t d]; n may be a multiple of b: hypotheses of one source are further queries on its memory.
-            memory: what `project_memory` returned.
-            mask: True where a query may attend to a key.
-            causal: let query i see the keys 0 to i only.
-            past: say that all keys come before the queries, for a trace.
+            memory: what `project_memory` returned, one row for each source.
+            mask: True where a query may attend to a key, [b 1 1 s], or [b 1 t s] if n is b; None allows all keys.
+            causal: let query i attend to the keys 0 to i only.
+            past: tell a trace that all keys come before the queries, and do not belong to a source.
         """
         sources = memory.keys.shape[0]
         queries = split_heads(self.query(query).reshape(sources, -1, query.shape[-1]), self.heads)
@@ -78,19 +88,36 @@ class MultiHead(nn.Module):
 
 
 def head_width(size: int, heads: int) -> int:
-    """Return the channels of one head."""
+    """Return the channels of one head.
+
+    Args:
+        size: channels of all heads together.
+        heads: number of heads.
+
+    Raises:
+        ConfigError: if the size is no multiple of the heads.
+    """
     if size % heads:
         raise ConfigError(f"size must be a multiple of heads; got a size of {size} and {heads} heads.")
     return size // heads
 
 
 def split_heads(states: Float[Tensor, "b s d"], heads: int) -> Float[Tensor, "b h s _"]:
-    """Give each head its channels of the states."""
+    """Give each head its channels of the states, [b h s _].
+
+    Args:
+        states: [b s d].
+        heads: number of heads, of which d is a multiple.
+    """
     return states.unflatten(-1, (heads, -1)).transpose(1, 2)
 
 
 def merge_heads(states: Float[Tensor, "b h s _"]) -> Float[Tensor, "b s d"]:
-    """Put the channels of all heads side by side."""
+    """Put the channels of all heads side by side, [b s d].
+
+    Args:
+        states: [b h s _].
+    """
     return states.transpose(1, 2).flatten(2)
 
 

@@ -32,9 +32,9 @@ class Normaliser(nn.Module):
         """Return the weights of the scores.
 
         Args:
-            scores: [b h t s].
-            mask: True where a query may attend to a key.
-            query: [b h t q], for normalisers that depend on it.
+            scores: one number for each pair of query and key, [b h t s].
+            mask: True where a query may attend to a key, in a shape that broadcasts to [b h t s].
+            query: the queries [b h t q], for normalisers that depend on them.
         """
         raise NotImplementedError
 
@@ -89,10 +89,10 @@ class Hard(Softmax):
     loss = -reward (r - b) log p(position) - entropy H[p].
 
     Args:
-        soft_share: the share of the sources that use the softmax itself in training.
+        soft_share: the share of the sources, 0 to 1, that use the softmax itself in training.
         reward: the factor of the REINFORCE term.
-        entropy: the factor of the entropy H[p] of the softmax.
-        decay: how much of the baseline b an update keeps.
+        entropy: the factor of the entropy H[p] of the softmax; larger values keep the sampling varied.
+        decay: the share of the baseline b that an update keeps, from 0 to below 1.
         credit: `token` takes the likelihood of the position's own token as r; `rest` adds that of all tokens after it,
             which a position changes too if the context enters the decoder's state (as in the paper, but without the
             tokens before the choice).
@@ -143,7 +143,7 @@ class Hard(Softmax):
         """Return the loss of the class's equation, summed over all choices, and update the baseline afterwards.
 
         Args:
-            logprob: log p of the chosen position, [n h] for n target tokens.
+            logprob: log p of the sampled position, [n h] for n target tokens.
             entropy: H[p] of each choice, [n h].
             reward: r, the log-likelihood of each target token, [n].
             mask: True at real target tokens, [b t]; n of them are True.

@@ -18,7 +18,13 @@ SHIFTS = 3  # one row back, none, one row forward
 
 @dataclass(frozen=True)
 class CircularRows:
-    """Says which rows a memory has, and for each row the previous and the next one, modulo the number of rows."""
+    """Says which rows a memory has, and for each row the previous and the next one, modulo the number of rows.
+
+    Args:
+        mask: True at rows that the memory has, [b s].
+        previous: the index of the row before each row, [b s]; that of a masked row is its own.
+        next: the index of the row after each row, [b s]; that of a masked row is its own.
+    """
 
     mask: Bool[Tensor, "b s"]
     previous: Int[Tensor, "b s"]
@@ -26,7 +32,11 @@ class CircularRows:
 
 
 def arrange_circularly(mask: Bool[Tensor, "b s"]) -> CircularRows:
-    """Make the first row the next one of the last row; a masked row is its own neighbour."""
+    """Make the first row the next one of the last row; a masked row is its own neighbour.
+
+    Args:
+        mask: True at rows that the memory has, which come before the others, [b s].
+    """
     lengths = mask.sum(dim=1, keepdim=True).clamp(min=1)
     rows = torch.arange(mask.shape[1]).expand(mask.shape)
     previous, following = ((rows + step).remainder(lengths) for step in (-1, 1))
@@ -56,12 +66,20 @@ class NtmHead(nn.Module):
         self.addressing = nn.Linear(size, heads * (width + 3 + SHIFTS))
 
     def begin(self, mask: Bool[Tensor, "b s"]) -> Float[Tensor, "b h s"]:
-        """Return the weights before the first step: every head is on the first row."""
+        """Return the weights before the first step: all weight is on the first row, [b h s].
+
+        Args:
+            mask: True at rows that the memory has, [b s]; only its shape counts.
+        """
         first = F.one_hot(torch.zeros(len(mask), dtype=torch.long), mask.shape[1])
         return first.to(self.addressing.weight.dtype).unsqueeze(1).expand(-1, self.heads, -1)
 
     def prepare(self, memory: Float[Tensor, "b s w"]) -> Float[Tensor, "b 1 s w"]:
-        """Return the memory as keys for `forward`."""
+        """Return the memory as keys for `forward`.
+
+        Args:
+            memory: the rows M, [b s w].
+        """
         return self.score.prepare(memory.unsqueeze(1))
 
     def forward(
@@ -74,10 +92,10 @@ class NtmHead(nn.Module):
         """Return the weights of each head over the rows.
 
         Args:
-            hidden: the controller's state; n may be a multiple of b: hypotheses read one memory.
-            keys: what `prepare` returned.
+            hidden: the controller's state h, [n d]; n may be a multiple of b: hypotheses of a source read one memory.
+            keys: what `prepare` returned, [b 1 s w].
             rows: the rows of the memory and their neighbours.
-            previous: the weights w_{t-1} of the step before.
+            previous: the weights w_{t-1} of the step before, [n h s].
         """
         sources, _, row_count, _ = keys.shape
         # all heads of all hypotheses are queries on the memory of their source
@@ -112,7 +130,12 @@ class NtmHead(nn.Module):
         return weights.transpose(1, 2).flatten(1, 2).unsqueeze(1)
 
     def read(self, weights: Float[Tensor, "n h s"], memory: Float[Tensor, "b s w"]) -> Float[Tensor, "n r"]:
-        """Return the read vectors r = sum_i w(i) M(i) of all heads side by side (Graves et al. 2014, eq. 2)."""
+        """Return the read vectors r = sum_i w(i) M(i) of all heads side by side (Graves et al. 2014, eq. 2).
+
+        Args:
+            weights: the weights w of each head, [n h s]; n may be a multiple of b.
+            memory: the rows M, [b s w].
+        """
         return (weights.reshape(len(memory), -1, memory.shape[1]) @ memory).reshape(len(weights), -1)
 
 

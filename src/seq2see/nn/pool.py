@@ -31,7 +31,11 @@ class Pool(nn.Module):
         self.size = size
 
     def forward(self, memory: Memory) -> Float[Tensor, "b d"]:
-        """Return one vector for each source."""
+        """Return one vector for each source, [b d].
+
+        Args:
+            memory: what an encoder returned; a masked position changes nothing.
+        """
         raise NotImplementedError
 
 
@@ -43,8 +47,8 @@ class AttentionPool(Pool):
 
     Args:
         size: channels d of the memory's states and of the result.
-        score: the score function.
-        normalise: the normaliser.
+        score: the score function between the learned query and the states.
+        normalise: what turns the scores into weights.
     """
 
     reads = "weighed"

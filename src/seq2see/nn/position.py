@@ -17,15 +17,28 @@ class Position(nn.Module):
     """Base of the position encodings: one vector for each position."""
 
     def forward(self, start: int, length: int) -> Float[Tensor, "t d"]:
-        """Return the vectors of `length` positions from `start` on, [t d]."""
+        """Return the vectors of some positions in a row, [t d].
+
+        Args:
+            start: the first position; positions count from 0.
+            length: the number of positions t.
+        """
         raise NotImplementedError
 
     def first(self, count: int) -> Float[Tensor, "t d"]:
-        """Return the vectors of the first `count` positions, or fewer if there are fewer."""
+        """Return the vectors of the first positions, [t d].
+
+        Args:
+            count: how many positions; a table with fewer vectors gives them all.
+        """
         return self(0, count)
 
     def at(self, positions: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
-        """Return the vectors of any positions of outputs, whose length no user chooses, so that none is refused."""
+        """Return the vectors of any positions of outputs; none is refused, because no user chooses their length.
+
+        Args:
+            positions: positions from 0, [n t].
+        """
         return F.embedding(positions, self(0, int(positions.max()) + 1))
 
 
@@ -61,7 +74,7 @@ class Sinusoidal(Position):
 class Learned(Position):
     """Learns one vector for each position up to a limit (Gehring et al. 2017, arXiv:1705.03122, section 3.1).
 
-    Training refuses longer texts; afterwards the last vector serves for all positions after it.
+    Training refuses longer texts; outside of training the last vector is used for all positions after it.
 
     Args:
         size: channels d.
@@ -86,5 +99,5 @@ class Learned(Position):
         return self.weight[:count]
 
     def at(self, positions: Int[Tensor, "n t"]) -> Float[Tensor, "n t d"]:
-        # the last vector serves for all positions after it: one output that is too long must not stop a prediction
+        # the last vector is used for all positions after it: one output that is too long must not stop a prediction
         return F.embedding(positions.clamp(max=len(self.weight) - 1), self.weight)

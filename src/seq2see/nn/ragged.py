@@ -15,13 +15,21 @@ from seq2see.nn.cell import Cell, CellState, Direction
 
 @dataclass(frozen=True)
 class Steps:
-    """Lists the real positions p of a padded batch in the order of reading: all first ones, all second ones, ..."""
+    """Lists the real positions p of a padded batch in the order of reading: all first ones, all second ones, ...
 
-    shape: tuple[int, int]  # rows and columns of the batch
-    order: Int[Tensor, " b"]  # the rows, longest first
-    sizes: tuple[int, ...]  # rows that each step computes
-    forward: Int[Tensor, " p"]  # the index of each position in the flattened batch
-    backward: Int[Tensor, " p"]  # the same, every row from its last position to its first
+    Args:
+        shape: the number of rows b and of columns s of the batch, padding included.
+        order: the indices of the rows, longest row first, [b].
+        sizes: how many rows each step computes; steps without any row are left out.
+        forward: the index of each real position in the flattened batch, in the order of reading, [p].
+        backward: the same, with every row read from its last position to its first, [p].
+    """
+
+    shape: tuple[int, int]
+    order: Int[Tensor, " b"]
+    sizes: tuple[int, ...]
+    forward: Int[Tensor, " p"]
+    backward: Int[Tensor, " p"]
 
     @property
     def across(self) -> Int[Tensor, " p"]:
@@ -32,7 +40,11 @@ class Steps:
 
 
 def list_steps(mask: Bool[Tensor, "b s"]) -> Steps:
-    """List the steps of a batch from its mask, whose rows begin at the left."""
+    """List the steps of a batch.
+
+    Args:
+        mask: True at real positions, which come before the padding, [b s]; a row may have none.
+    """
     lengths, order = mask.sum(dim=1).sort(descending=True, stable=True)
     columns = torch.arange(mask.shape[1], device=mask.device).unsqueeze(1)
     alive = columns < lengths  # [s b], so that what is taken from it comes step by step
@@ -45,15 +57,19 @@ def list_steps(mask: Bool[Tensor, "b s"]) -> Steps:
 def read_ragged(
     cell: Cell, inputs: Float[Tensor, "p i"], steps: Steps, direction: Direction
 ) -> tuple[Float[Tensor, "b s d"], CellState]:
-    """Run a cell over inputs in the forward order of `steps`: return padded states with zeros in the padding.
+    """Run a cell over the real positions of a padded batch.
 
     It computes the same as `read_sequence`, which is faster for rows of nearly one length.
 
     Args:
-        cell: the cell to run.
-        inputs: one row for each real position, [p i].
+        cell: the cell to run, from a state of zeros.
+        inputs: the input of each real position, in the order `steps.forward`, [p i].
         steps: what `list_steps` returned.
-        direction: backward reads each row from its last position to its first.
+        direction: `backward` reads each row from its last position to its first.
+
+    Returns:
+        The hidden states at their positions, with zeros in the padding, [b s d], and the state after the last real
+        position of each row.
     """
     inputs = inputs if direction == "forward" else inputs[steps.across]
     state = cell.zeros(inputs.new_empty(steps.shape[0], 0))

@@ -28,15 +28,30 @@ class Score(nn.Module):
     content = True  # whether the score depends on the content of a key and not on its position
 
     def prepare(self, keys: Float[Tensor, "b h s k"]) -> Float[Tensor, "b h s _"]:
-        """Compute what depends on the keys alone, once per memory."""
+        """Compute what depends on the keys alone, once per memory; the base class returns the keys.
+
+        Args:
+            keys: one vector for each key, [b h s k].
+        """
         return keys
 
     def forward(self, query: Float[Tensor, "b h t q"], keys: Float[Tensor, "b h s _"]) -> Float[Tensor, "b h t s"]:
-        """Return one number for every pair of query and key."""
+        """Return one number for every pair of query and key, [b h t s].
+
+        Args:
+            query: one vector for each query, [b h t q].
+            keys: what `prepare` returned, [b h s _].
+        """
         raise NotImplementedError
 
     def fused_scale(self, size: int) -> float | None:
-        """Return the factor for which a fused dot-product kernel computes the same, or None if there is none."""
+        """Return the factor of the dot product q . k that equals this score; None if there is none.
+
+        With a factor, a fused dot-product kernel may replace `forward`.
+
+        Args:
+            size: channels of a query, which are also those of a prepared key.
+        """
         return None
 
 
@@ -84,9 +99,10 @@ class General(Score):
     Args:
         query_size: channels of a query.
         key_size: channels of a key.
-        project: the side that W multiplies: the keys, once per memory; or each query, which is cheaper for many keys.
-        scaled: divide by the root of the projected width, so that attention is nearly uniform at the start of training.
-        temperature: divides the scores; below 1 attention is sharper from the start of training.
+        project: what W multiplies: the keys, once per memory; or each query, which is cheaper for many keys.
+        scaled: divide by the square root of the projected width, so that attention is nearly uniform at the start of
+            training.
+        temperature: divides the scores; above 0, and below 1 attention is sharper from the start of training.
     """
 
     def __init__(
@@ -144,7 +160,7 @@ class Additive(Score):
 class Location(Score):
     """Scores positions, not contents: score(q, s) = (W q)_s (Luong et al. 2015, arXiv:1508.04025, eq. 8).
 
-    Positions from `max_positions` on are never attended to; training refuses sources that are longer.
+    Training refuses sources of more than `max_positions` tokens; outside of training later tokens weigh 0.
 
     Args:
         query_size: channels of a query.
@@ -176,7 +192,7 @@ class Cosine(Score):
     Args:
         query_size: channels of a query; must equal `key_size`.
         key_size: channels of a key.
-        strength: b at the start of training; None leaves the cosine as it is.
+        strength: b at the start of training, above 0; None is the cosine itself, with nothing to learn.
     """
 
     def __init__(self, *, query_size: int, key_size: int, strength: Annotated[float, Gt(0)] | None = 8.0) -> None:

@@ -21,7 +21,12 @@ class SharedGradient:
         self.vectors: list[Tensor] = []
 
     def add(self, rows: Float[Tensor, "b h t s"], vectors: Float[Tensor, "b h t d"]) -> None:
-        """Store the factors of one step: its part of the gradient is rows.T @ vectors."""
+        """Store the factors of one step: its part of the gradient is rows.T @ vectors.
+
+        Args:
+            rows: the factor with one row for each query, [b h t s].
+            vectors: the factor with one vector for each query, [b h t d].
+        """
         self.rows.append(rows)
         self.vectors.append(vectors)
 
@@ -35,7 +40,12 @@ class SharedGradient:
 
 
 def share_gradients(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"]:
-    """Return the same tensor, marked for `dot_products` and `weighted_sum`; unmarked if it needs no gradient."""
+    """Return the same tensor, marked for `dot_products` and `weighted_sum`; unmarked if it needs no gradient.
+
+    Args:
+        tensor: the keys or values that all steps of a loop use, [b h s d]. The loop must use the result itself: a view
+            or a copy of it has no mark.
+    """
     if not (torch.is_grad_enabled() and tensor.requires_grad):
         return tensor
     gradient = SharedGradient()
@@ -45,19 +55,33 @@ def share_gradients(tensor: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h s d"
 
 
 def shares_gradients(tensor: Tensor) -> bool:
-    """Tell whether `share_gradients` marked this tensor."""
+    """Tell whether `share_gradients` marked this tensor.
+
+    Args:
+        tensor: the very tensor, not a view or a copy of it.
+    """
     return _find_gradient(tensor) is not None
 
 
 def dot_products(query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t s"]:
-    """Return query @ keys.T; `keys` may share its gradient."""
+    """Return query @ keys.T, [b h t s].
+
+    Args:
+        query: [b h t d].
+        keys: [b h s d]; may be marked by `share_gradients`.
+    """
     gradient = _find_gradient(keys)
     products: Tensor = query @ keys.transpose(-1, -2) if gradient is None else _DotProducts.apply(query, keys, gradient)
     return products
 
 
 def weighted_sum(weights: Float[Tensor, "b h t s"], values: Float[Tensor, "b h s d"]) -> Float[Tensor, "b h t d"]:
-    """Return weights @ values; `values` may share its gradient."""
+    """Return weights @ values, [b h t d].
+
+    Args:
+        weights: [b h t s].
+        values: [b h s d]; may be marked by `share_gradients`.
+    """
     gradient = _find_gradient(values)
     summed: Tensor = weights @ values if gradient is None else _WeightedSum.apply(weights, values, gradient)
     return summed
@@ -73,7 +97,7 @@ def _find_gradient(tensor: Tensor) -> SharedGradient | None:
 if TYPE_CHECKING:
 
     class _Context(FunctionCtx):
-        """What autograd hands from a forward pass to its backward pass."""
+        """Holds what a forward pass keeps for its backward pass."""
 
         gradient: SharedGradient
         saved_tensors: tuple[Tensor, ...]

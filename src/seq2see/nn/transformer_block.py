@@ -19,8 +19,8 @@ class AddNorm(nn.Module):
 
     Args:
         size: channels d.
-        norm: `pre` or `post`.
-        dropout: the dropout rate of f(x).
+        norm: `pre` or `post`, as above.
+        dropout: the dropout rate of f(x), from 0 to below 1.
     """
 
     def __init__(self, *, size: int, norm: Norm, dropout: float) -> None:
@@ -30,7 +30,12 @@ class AddNorm(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, states: Float[Tensor, "n t d"], sublayer: Callable[[Tensor], Tensor]) -> Float[Tensor, "n t d"]:
-        """Return the states with the sublayer's output added."""
+        """Return the states with the sublayer's output added, and normalised if the norm is `post`.
+
+        Args:
+            states: x, [n t d].
+            sublayer: f, from [n t d] to [n t d]; with `pre` it is given norm(x).
+        """
         if self.pre:
             return states + self.dropout(sublayer(self.norm(states)))
         return self.norm(states + self.dropout(sublayer(states)))
@@ -53,5 +58,9 @@ class FeedForward(nn.Module):
             nn.init.zeros_(layer.bias)
 
     def forward(self, states: Float[Tensor, "n t d"]) -> Float[Tensor, "n t d"]:
-        """Return the states after both layers."""
+        """Return FFN(x).
+
+        Args:
+            states: x, [n t d].
+        """
         return self.contract(self.expand(states).relu_())

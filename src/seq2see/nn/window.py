@@ -26,23 +26,37 @@ class Window(nn.Module):
     def centre(
         self, query: Float[Tensor, "b h t q"], mask: Bool[Tensor, "*#b #h #t s"], positions: Int[Tensor, "b t"]
     ) -> Float[Tensor, "b h t"]:
-        """Return the centre p of each query as a position of the source.
+        """Return the centre p of each query as a position of the source, from 0, not rounded, [b h t].
 
         Args:
-            query: [b h t q].
-            mask: True where a query may attend to a key.
-            positions: the number of each query in the target, [b t].
+            query: one vector for each query, [b h t q].
+            mask: True where a query may attend to a key, in a shape that broadcasts to [b h t s].
+            positions: the number of each query in the target, from 0, [b t].
         """
         raise NotImplementedError
 
     def fade(self, weights: Float[Tensor, "b h t w"], distance: Float[Tensor, "b h t w"]) -> Float[Tensor, "b h t w"]:
-        """Return the weights, reduced with their distance from the centre; the base class leaves them as they are."""
+        """Return the weights, reduced with their distance from the centre; the base class leaves them as they are.
+
+        Args:
+            weights: the weights of each window after normalising, [b h t w].
+            distance: the position of each key minus that of the centre, [b h t w].
+        """
         return weights
 
     def cut(
         self, centre: Float[Tensor, "b h t"], mask: Bool[Tensor, "*#b #h #t s"]
     ) -> tuple[Int[Tensor, "b h t w"], Bool[Tensor, "b h t w"]]:
-        """Return the keys of each window as positions of the source, and which of them may be attended to."""
+        """Return the keys of each window as positions of the source, and which of them may be attended to.
+
+        Args:
+            centre: what `centre` returned, [b h t].
+            mask: True where a query may attend to a key, in a shape that broadcasts to [b h t s].
+
+        Returns:
+            The positions, [b h t w], and a mask that is True where such a key is allowed and at most `radius` away from
+            the rounded centre, [b h t w]. w is 2 radius + 1, or s if the source is shorter.
+        """
         length = mask.shape[-1]
         width = min(2 * self.radius + 1, length)
         middle = centre.detach().round().long().unsqueeze(-1)
@@ -94,8 +108,8 @@ def take(states: Float[Tensor, "b h s d"], keys: Int[Tensor, "b h t w"]) -> Floa
     """Gather the states at the keys of each window; each query becomes a source of its own.
 
     Args:
-        states: [b h s d].
-        keys: the positions in each window, [b h t w].
+        states: keys or values of the whole source, [b h s d].
+        keys: the source positions of each window, [b h t w].
     """
     sources, heads, length, size = states.shape
     first = torch.arange(sources * heads).view(sources, heads, 1, 1) * length

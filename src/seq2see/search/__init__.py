@@ -11,6 +11,7 @@ __all__ = [
     "hypothesis",
     "mbr",
     "observers",
+    "option_description",
     "option_table",
     "options",
     "rules",

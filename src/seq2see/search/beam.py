@@ -22,7 +22,7 @@ LEAST_COVERAGE = 1e-9  # attention below this counts as this much, so that its l
 
 
 class Beam:
-    """Keep the `width` likeliest hypotheses of each source; one that ends takes its place out of the beam.
+    """Keeps the `width` likeliest hypotheses of each source; one that ends takes its place out of the beam.
 
     So a beam of one is greedy search, and a source is done when all its places are used up. Outputs are ranked by
     log-probability / length ** a + b * sum_i log(min(sum_j p_ij, 1)), with a the length penalty (0: by
@@ -30,10 +30,10 @@ class Beam:
     gnmt form divides by ((5 + length) / 6) ** a instead (Wu et al. 2016, eq. 14, arXiv:1609.08144).
 
     Args:
-        width: hypotheses that are kept at each step.
-        length_penalty: a of the equation.
+        width: how many hypotheses are kept at each step.
+        length_penalty: a of the equation; 1 ranks by the mean log-probability of a token.
         length_form: how the length counts, `power` or `gnmt`.
-        coverage_penalty: b of the equation; above 0 the model must attend to its source.
+        coverage_penalty: b of the equation; 0 leaves it out, and above 0 the model must attend to its source.
         n_best: how many outputs are returned, best first; at most the width.
     """
 
@@ -65,13 +65,20 @@ class Beam:
     def candidates(
         self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
     ) -> list[list[Hypothesis]]:
-        """Every output that is found, in the order in which they ended, for a caller that ranks them itself."""
+        """Return every output that is found, in the order in which they ended, for a caller that ranks them itself.
+
+        Args:
+            step: decodes one token for each hypothesis.
+            state: the state before the first token, one row for each source.
+            fixed: what does not change from step to step, one row for each source.
+            limits: what the outputs must obey.
+        """
         return self._find(step, state, fixed, limits, contending=self.width)
 
     def _find(
         self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, contending: int
     ) -> list[list[Hypothesis]]:
-        """All outputs of each source; of those found so far, the observer is shown the best `contending`."""
+        """Return all outputs of each source; of those found so far, the observer is shown the best `contending`."""
         found: list[list[Hypothesis]] = [[] for _ in limits.longest]
         front = _start(len(found), self.width, limits.start)
         for _ in range(int(limits.longest.max())):
@@ -91,7 +98,7 @@ class Beam:
     def _observe(
         self, front: "_Front", limits: Limits, found: list[list[Hypothesis]], contending: int
     ) -> Collection[int]:
-        """Tell the observer what the outputs may still be; the sources to stop."""
+        """Tell the observer what the outputs may still be, and return the sources to stop."""
         if limits.observer is None:
             return ()
         sources = front.sources.tolist()
@@ -106,7 +113,7 @@ class Beam:
         return limits.observer.step(sources, contenders)
 
     def _cover(self, state: object, limits: Limits) -> Float[Tensor, " n"] | None:
-        """The coverage part of the score for each row of the step."""
+        """Return the coverage part of the score for each row of the step."""
         if not self.coverage_penalty:
             return None
         if limits.coverage is None:
@@ -146,7 +153,7 @@ class Beam:
 
 @dataclass(frozen=True)
 class _Front:
-    """The hypotheses that still grow, k rows for each source that is not done."""
+    """Holds the hypotheses that still grow, k rows for each source that is not done."""
 
     sources: Int[Tensor, " b"]
     places: Int[Tensor, " b"]  # how many outputs are still to be found
@@ -158,22 +165,22 @@ class _Front:
 
     @property
     def live(self) -> Bool[Tensor, "b k"]:
-        """The rows in use."""
+        """Return the rows in use."""
         return self.totals > -torch.inf
 
     @property
     def history(self) -> Int[Tensor, "n t"]:
-        """The tokens of each row so far, without the start token."""
+        """Return the tokens of each row so far, without the start token."""
         return self.tokens[:, :, 1:].flatten(0, 1)
 
     @property
     def owners(self) -> Int[Tensor, " n"]:
-        """The source of each row."""
+        """Return the source of each row."""
         return self.sources.repeat_interleave(self.totals.shape[1])
 
 
 def _start(sources: int, width: int, token: int) -> _Front:
-    """One hypothesis for each source: the start token."""
+    """Return one hypothesis for each source: the start token."""
     return _Front(
         sources=torch.arange(sources),
         places=torch.full((sources,), width),
@@ -185,7 +192,7 @@ def _start(sources: int, width: int, token: int) -> _Front:
 
 
 def _grow(front: _Front, logprobs: Float[Tensor, "n v"], observer: SearchObserver | None = None) -> _Front:
-    """The likeliest continuations of each source, as many as there are places."""
+    """Return the likeliest continuations of each source, as many as there are places."""
     sources, rows = front.totals.shape
     width = int(front.places.max())
     # an observer is told of what is left out, too
@@ -217,7 +224,7 @@ def _report(
     tokens: Int[Tensor, "b c"],
     logprobs: Float[Tensor, "b c"],
 ) -> Int[Tensor, "b c"] | None:
-    """Tell the observer which continuations are kept, and by which margin; their node numbers, if it records."""
+    """Tell the observer which continuations are kept, and by which margin; return their numbers, if it records."""
     ends = front.places.unsqueeze(1).clamp(max=totals.shape[1])
     left = F.pad(totals, (0, 1), value=-torch.inf).gather(1, ends).squeeze(1)
     margins = totals.gather(1, ends - 1).squeeze(1) - left
@@ -230,7 +237,7 @@ def _report(
 
 
 def _tighten(front: _Front) -> _Front:
-    """The front without the columns that no source has a use for, live rows first."""
+    """Return the front without the columns that no source uses, live rows first."""
     needed = int(front.live.sum(dim=1).max())
     if needed == front.totals.shape[1]:
         return front
@@ -247,17 +254,21 @@ def _tighten(front: _Front) -> _Front:
 
 
 def _reorder(state: T, order: Int[Tensor, " m"], *, rows: int) -> T:
-    """The state in the order of its hypotheses; left alone if that did not change."""
+    """Return the state in the order of its hypotheses; as it is if that did not change."""
     if len(order) == rows and torch.equal(order, torch.arange(rows)):
         return state
     return select(state, order)
 
 
 def top(scores: Float[Tensor, "n v"], count: int) -> tuple[Float[Tensor, "n c"], Int[Tensor, "n c"]]:
-    """The largest scores of each row and their positions.
+    """Return the largest scores of each row and their positions, [n c] each, largest first.
 
-    torch's topk copies a whole row, and its max with places takes ten times as long as one without. Of a long row only
-    `count` blocks can hold them: those with the largest maxima.
+    torch's topk copies a whole row, and its max with positions takes ten times as long as one without. In a long row
+    the largest scores can only be in `count` blocks: those with the largest maxima.
+
+    Args:
+        scores: [n v].
+        count: how many of each row, c; at most v.
     """
     vocabulary = scores.shape[1]
     if vocabulary <= 2 * count * BLOCK:

@@ -10,9 +10,12 @@ from seq2see.search.hypothesis import Fixed, State, Step
 
 
 def average(steps: Sequence[Step[State, Fixed]]) -> Step[tuple[State, ...], tuple[Fixed, ...]]:
-    """One step function from several over the same vocabulary: log p = log mean_m p_m.
+    """Return one step function from those of several models: log p = log mean_m p_m.
 
     Its state is the tuple of their states, and its fixed part the tuple of theirs.
+
+    Args:
+        steps: one step function for each model; all over the same vocabulary.
     """
 
     def step(tokens: Tensor, states: tuple[State, ...], fixed: tuple[Fixed, ...]) -> tuple[Tensor, tuple[State, ...]]:

@@ -22,9 +22,16 @@ ADAPTER = TypeAdapter(DecodeOptions)
 
 
 def read_options(given: Mapping[str, object]) -> DecodeOptions:
-    """Check decoding options by name; what is wrong is one sentence."""
+    """Check decoding options by name.
+
+    Args:
+        given: values by the names of the fields of `DecodeOptions`; a list may be given for a tuple.
+
+    Raises:
+        SearchError: with one sentence on the first option that is unknown or does not fit.
+    """
     try:
-        # as JSON, so that a list may stand for a tuple
+        # as JSON, so that a list may be given for a tuple
         return ADAPTER.validate_json(to_json(given, fallback=repr))
     except ValidationError as error:
         raise SearchError(_explain(error.errors()[0])) from None
@@ -40,7 +47,12 @@ def _explain(problem: "ErrorDetails") -> str:
 
 
 def read_search(spec: SearchSpec, *, path: KeyPath = ("search",)) -> tuple[Part[Search], Rules]:
-    """The search that a configuration names, and the rules that stand among its options."""
+    """Return the search that a configuration names, and the rules that are among its options.
+
+    Args:
+        spec: a name, or `{kind: name, option: value}`.
+        path: the keys of the configuration that lead to it, for error messages.
+    """
     found: Part[Search] = part("search", spec, path=path, beside=Rules)
     names = {field.name for field in fields(Rules)}
     rules = Rules(**{name: value for name, value in found.options.items() if name in names})
@@ -48,16 +60,28 @@ def read_search(spec: SearchSpec, *, path: KeyPath = ("search",)) -> tuple[Part[
 
 
 def choose_rules(rules: Rules, options: DecodeOptions) -> Rules:
-    """The configured rules with those that the options name."""
+    """Return the configured rules, with those that the options give in their place.
+
+    Args:
+        rules: the configured rules.
+        options: decoding options; what they leave open stays as configured.
+    """
     named = {field.name: getattr(rules, field.name) for field in fields(Rules)}
     return Rules(**{**named, **options.arguments("rules")})
 
 
 def choose_search(spec: SearchSpec, options: DecodeOptions | None = None) -> Search:
-    """The configured search with what the options change.
+    """Return the configured search with what the options change.
 
-    A beam width takes the place of the configured search with a beam, an option of sampling with sampling, and an MBR
+    A beam width replaces the configured search by a beam, an option of sampling replaces it by sampling, and an MBR
     power puts minimum Bayes risk decoding around the beam.
+
+    Args:
+        spec: the configured search, a name or `{kind: name, option: value}`; its rules are ignored.
+        options: decoding options; None changes nothing.
+
+    Raises:
+        SearchError: if the options contradict each other or the search.
     """
     options = options or DecodeOptions()
     configured, _ = read_search(spec)
@@ -85,7 +109,7 @@ def _choose_sampling(configured: Part[Search], options: DecodeOptions) -> Search
 
 
 def _choose_beam(configured: Part[Search], inner: Part[Search], options: DecodeOptions) -> Search:
-    """A beam, or minimum Bayes risk decoding around one."""
+    """Return a beam, or minimum Bayes risk decoding around one."""
     kept = dict(inner.options) if inner.kind == "beam" else {}
     outer = dict(configured.options) if configured.kind == "mbr" else {}
     usual = outer.pop("n_best", kept.pop("n_best", 1)) if options.beam is None else 1
@@ -107,6 +131,6 @@ def _choose_beam(configured: Part[Search], inner: Part[Search], options: DecodeO
 
 
 def _build(found: Part[Search], options: Mapping[str, object]) -> Search:
-    """The search of a part, with some options in place of its own."""
+    """Build the search of a part, with some options in place of its own."""
     search: Search = part("search", {**found.options, "kind": found.kind, **options})()
     return search

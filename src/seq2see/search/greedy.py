@@ -9,7 +9,11 @@ from seq2see.search.walk import walk
 
 
 class Greedy:
-    """Take the likeliest token at every step."""
+    """Takes the likeliest token at every step.
+
+    So y_t = argmax_y p(y | y_1 ... y_{t-1}, x), until the end token or the limit. It returns one output a source, with
+    the mean log-probability of its tokens as score.
+    """
 
     width = 1
     reports_margins = True

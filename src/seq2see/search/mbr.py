@@ -26,7 +26,7 @@ Text = tuple[int, ...]
 
 
 class MinimumBayesRisk:
-    """Rank the candidates of a search by expected utility (Kumar & Byrne 2004).
+    """Ranks the candidates of a search by expected utility (Kumar & Byrne 2004, https://aclanthology.org/N04-1022).
 
     The output is argmax_c sum_r w(r) u(c, r). Candidates c are the outputs of the inner search. Pseudo-references r are
     the same candidates, with w(r) proportional to exp(score) ** power, and outputs drawn at random from the model
@@ -34,10 +34,10 @@ class MinimumBayesRisk:
 
     Args:
         search: the inner search, such as `{kind: beam, width: 20}`.
-        power: the exponent of a candidate's weight; larger values trust the likeliest candidates more.
-        samples: how many outputs are drawn as further pseudo-references; they are never returned.
-        precision: the weight of precision in the F-measure; recall has the rest.
-        n_best: how many candidates are returned, best first.
+        power: the exponent of a candidate's weight, above 0; larger values give likelier candidates more weight.
+        samples: how many outputs are drawn as further pseudo-references; they are never returned. 0 draws none.
+        precision: the weight of precision in the F-measure, 0 to 1; recall has the rest.
+        n_best: how many candidates are returned, best first; at most as many as the inner search finds.
     """
 
     def __init__(
@@ -87,10 +87,17 @@ class MinimumBayesRisk:
 def score_candidates(
     candidates: Sequence[Hypothesis], samples: Sequence[Hypothesis] = (), *, power: float, precision: float = 0.5
 ) -> list[Hypothesis]:
-    """The candidates of one source, in the same order, with their expected utility as score, from 0 to 1.
+    """Return the candidates of one source, in the same order, with their expected utility as score, from 0 to 1.
 
     A candidate weighs exp(score) ** power, with the score of the inner search: so length and coverage penalties count,
     and an output that is likely because it is short does not outweigh all others.
+
+    Args:
+        candidates: the outputs of one source, with the scores of the inner search.
+        samples: further pseudo-references, which have the share `SAMPLE_WEIGHT` of the weight together; their scores
+            do not count.
+        power: the exponent of a candidate's weight.
+        precision: the weight of precision in the F-measure, 0 to 1.
     """
     if not candidates:
         return []
@@ -108,7 +115,17 @@ def score_candidates(
 def draw_samples(
     step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, count: int
 ) -> list[list[Hypothesis]]:
-    """Pseudo-references of each source; all sources use the same random numbers, so batch-mates change nothing."""
+    """Draw the pseudo-references of each source, without telling the observer.
+
+    All sources use the same random numbers, so that other sources of the batch change nothing.
+
+    Args:
+        step: decodes one token for each hypothesis.
+        state: the state before the first token, one row for each source.
+        fixed: what does not change from step to step, one row for each source.
+        limits: what the outputs must obey.
+        count: how many outputs are drawn for each source; 0 gives empty lists.
+    """
     if not count:
         return [[] for _ in limits.longest]
     stream = torch.Generator().manual_seed(SAMPLE_SEED)
@@ -124,12 +141,12 @@ def draw_samples(
 
 
 def _strip(one: Hypothesis) -> Text:
-    """Its tokens without the end token."""
+    """Return the tokens of an output without the end token."""
     return one.tokens[:-1] if one.finished else one.tokens
 
 
 def _compare(texts: Sequence[Text], references: Sequence[Text], size: int, precision: float) -> Float[Tensor, "k m"]:
-    """The F-measure of shared n-grams of one size between each text and each reference.
+    """Return the F-measure of shared n-grams of one size between each text and each reference.
 
     shared / (precision * n-grams of the text + (1 - precision) * n-grams of the reference)
     """

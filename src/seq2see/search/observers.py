@@ -11,7 +11,12 @@ from seq2see.search.hypothesis import Hypothesis, SearchObserver
 
 
 class RenumberedObserver(SearchObserver):
-    """Passes every call on to another observer, which knows the sources of a batch by other numbers."""
+    """Passes every call on to another observer, which knows the sources of a batch by other numbers.
+
+    Args:
+        inner: the other observer.
+        names: for each source of the batch, the number by which the other observer knows it.
+    """
 
     def __init__(self, inner: SearchObserver, names: Sequence[int]) -> None:
         self.inner, self.names = inner, torch.tensor(names, dtype=torch.long)
@@ -42,23 +47,34 @@ class RenumberedObserver(SearchObserver):
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One continuation that a beam compared."""
+    """Holds one continuation that a beam compared.
 
-    parent: int  # the number of the node it continues; -1: it is a first token
+    Args:
+        parent: the number of the node it continues, which is its index in the list of its source; -1 for a first token.
+        token: the id of its token.
+        logprob: the log-probability of that token.
+        total: the log-probability of all tokens up to here.
+        kept: whether it stayed in the beam.
+    """
+
+    parent: int
     token: int
     logprob: float
-    total: float  # log-probability of everything up to here
-    kept: bool  # False: it was left out of the beam
+    total: float
+    kept: bool
 
 
 class BeamHistory(SearchObserver):
-    """Records every continuation that a beam compared, as a tree for each source."""
+    """Records every continuation that a beam compared, as a tree for each source.
+
+    `nodes` has the list of nodes of each source, and `ends` its outputs by the node of their last token.
+    """
 
     records = True
 
     def __init__(self) -> None:
         self.nodes: dict[int, list[BeamNode]] = {}
-        self.ends: dict[int, dict[int, Hypothesis]] = {}  # the outputs of a source, by the node that ends them
+        self.ends: dict[int, dict[int, Hypothesis]] = {}
 
     def grow(
         self,

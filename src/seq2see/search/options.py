@@ -7,20 +7,16 @@ because the command line reads it for `--help`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypedDict, get_args, get_origin, get_type_hints
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TypedDict
 
 from annotated_types import Ge, Gt, Le, Lt, MaxLen
 
 from seq2see.core.errors import SearchError
+from seq2see.search.option_description import Option, Use, describe_options
 
 if TYPE_CHECKING:
-    from pydantic import GetJsonSchemaHandler
     from pydantic_core import CoreSchema
-
-    JsonSchema = dict[str, object]
-
-Use = Literal["search", "beam", "mbr", "sample", "rules", "output"]  # what an option is for; search: any of them
 
 
 class Whole:
@@ -36,7 +32,7 @@ def _round(number: object) -> object:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-WHOLE = Whole()  # stands behind the bounds, or they would be missing in JSON schemas
+WHOLE = Whole()  # must come after the bounds, or they would be missing in JSON schemas
 Count = Annotated[int, Ge(1), WHOLE]
 BeamWidth = Annotated[int, Ge(1), WHOLE]
 LengthPenalty = Annotated[float, Ge(0), Le(100)]
@@ -55,29 +51,30 @@ NgramSize = Annotated[int, Ge(0), Le(1000), WHOLE]
 Word = Annotated[str, MaxLen(200)]
 
 
-@dataclass(frozen=True)
-class Option:
-    """What people read about an option, and which constructor it goes to.
-
-    Args:
-        title: its label in the form of the page.
-        help: one sentence or two, for every surface.
-        use: the search that takes it, or the rules, or what is done to an output.
-        parameter: its name there, if that is not the name of the field.
-    """
-
-    title: str
-    help: str
-    use: Use
-    parameter: str = ""
-
-    def __get_pydantic_json_schema__(self, schema: "CoreSchema", handler: "GetJsonSchemaHandler") -> "JsonSchema":
-        return {**handler(schema), "title": self.title, "description": self.help}
-
-
 @dataclass(frozen=True, kw_only=True)
 class DecodeOptions:
-    """How outputs are found; what is None or empty stays as the run is configured."""
+    """Says how outputs are found; what is None or empty stays as the run is configured.
+
+    Args:
+        beam: width of the beam; 1 is greedy search.
+        n_best: outputs for each input, best first; at most the width of a beam.
+        length_penalty: a of log-probability / length ** a, which a beam ranks by; 0 ranks by log-probability alone.
+        length_form: how the length counts: `power` as it is, `gnmt` as (5 + length) / 6.
+        coverage_penalty: factor of the coverage term of a beam's score; 0 for none.
+        mbr_power: exponent of a candidate's weight exp(score) in minimum Bayes risk decoding; 0 turns that off.
+        mbr_samples: outputs drawn at random as further pseudo-references of MBR; 0 for none.
+        mbr_precision: weight of precision, 0 to 1, in the F-measure of MBR; recall has the rest.
+        temperature: divides the logits before sampling; above 0.
+        top_k: sample from so many likeliest tokens; 0 for all.
+        top_p: sample from the likeliest tokens that have this probability together; above 0, and 1 for all.
+        seed: seed of the random streams of sampling.
+        min_length: tokens before the end token may come; 0 for no minimum.
+        max_length: tokens of the longest output, the end token included.
+        no_repeat: size in tokens of the n-grams that must not come twice; 0 if any may.
+        ban: words that must not be written, however they are cut into tokens.
+        replace_unknown: replace each unknown token by the source word it attends to most.
+        dictionary: target words by source word, to replace unknown tokens with; needs `replace_unknown`.
+    """
 
     __pydantic_config__: ClassVar[dict[str, object]] = {"strict": True, "extra": "forbid", "allow_inf_nan": False}
 
@@ -195,19 +192,27 @@ class DecodeOptions:
             raise SearchError("dictionary goes with replace_unknown; add it.")
 
     def given(self, *uses: Use) -> dict[str, object]:
-        """The options for these uses that are not left as configured, by their field name."""
+        """Return the options that are not left as configured, by their field name.
+
+        Args:
+            *uses: what the options are for; without any, all options.
+        """
         values = {each.name: getattr(self, each.name) for each in OPTIONS if not uses or each.use in uses}
         # 0 is given, although it equals False
         return {name: value for name, value in values.items() if value not in (None, ()) and value is not False}
 
     def arguments(self, use: Use) -> dict[str, object]:
-        """The same for one use, by the name of its constructor's parameter."""
+        """Return the options that are not left as configured, by the name of the constructor's parameter.
+
+        Args:
+            use: what the options are for.
+        """
         given = self.given(use)
         return {each.parameter: given[each.name] for each in OPTIONS if each.name in given}
 
 
 class DecodeKeywords(TypedDict, total=False):
-    """The fields of `DecodeOptions` as keywords of `Run.predict`."""
+    """Types the fields of `DecodeOptions` as keywords of `Run.predict`."""
 
     beam: int | None
     n_best: int | None
@@ -229,53 +234,4 @@ class DecodeKeywords(TypedDict, total=False):
     dictionary: Mapping[str, str] | None
 
 
-@dataclass(frozen=True)
-class OptionDescription:
-    """A field of `DecodeOptions` in plain values, for the surfaces that are made from it."""
-
-    name: str
-    parameter: str  # its name in the constructor of the search or of the rules
-    title: str
-    help: str
-    use: Use
-    kind: Literal["integer", "number", "boolean", "choice", "words", "dictionary"]
-    annotation: object  # its type, without bounds and help
-    choices: tuple[str, ...] = ()
-    minimum: int | float | None = None
-    above: int | float | None = None  # an exclusive minimum
-    maximum: int | float | None = None
-    below: int | float | None = None  # an exclusive maximum
-
-
-KINDS: dict[object, Literal["integer", "number", "boolean", "words", "dictionary"]] = {
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    tuple: "words",
-    Mapping: "dictionary",
-}
-BOUNDS = {Ge: ("minimum", "ge"), Gt: ("above", "gt"), Le: ("maximum", "le"), Lt: ("below", "lt")}
-
-
-def describe_options() -> list[OptionDescription]:
-    """All fields of `DecodeOptions`, in their order."""
-    hints = get_type_hints(DecodeOptions, include_extras=True)
-    return [_describe(field.name, hints[field.name]) for field in fields(DecodeOptions)]
-
-
-def _describe(name: str, hint: object) -> OptionDescription:
-    whole, *metadata = get_args(hint)
-    [option] = [each for each in metadata if isinstance(each, Option)]
-    optional = type(None) in get_args(whole)
-    [inner] = [each for each in get_args(whole) if each is not type(None)] if optional else [whole]
-    base, *constraints = get_args(inner) if get_origin(inner) is Annotated else (inner, *metadata)
-    bounds = {
-        BOUNDS[type(each)][0]: getattr(each, BOUNDS[type(each)][1]) for each in constraints if type(each) in BOUNDS
-    }
-    about = (name, option.parameter or name, option.title, option.help, option.use)
-    if get_origin(base) is Literal:
-        return OptionDescription(*about, "choice", whole, choices=get_args(base))
-    return OptionDescription(*about, KINDS[get_origin(base) or base], whole, **bounds)
-
-
-OPTIONS = describe_options()
+OPTIONS = describe_options(DecodeOptions)

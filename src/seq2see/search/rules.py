@@ -18,21 +18,38 @@ from seq2see.search.options import MaxTokens, MinTokens, NgramSize
 
 @runtime_checkable
 class Rule(Protocol):
-    """Forbids tokens; `history` is without the start token, `sources` has the source of each row."""
+    """Forbids tokens."""
 
-    def __call__(
-        self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]
-    ) -> None: ...
+    def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
+        """Set the log-probabilities of forbidden tokens to -inf, in place.
+
+        Args:
+            logprobs: the log-probabilities of the next token, [n v].
+            history: the tokens of each hypothesis so far, without the start token, [n t].
+            sources: the number of the source of each hypothesis, [n].
+        """
+        ...
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of a configuration; lengths count tokens."""
+    """Holds the rules of a configuration.
 
-    min_length: MinTokens = 0  # before the end token
-    max_length: MaxTokens | None = None  # the end token included; None: in proportion to the source
-    no_repeat: NgramSize = 0  # no n-gram of so many tokens comes twice; 0: any may
-    ban: Sequence[str] = ()  # words that must not be written
+    Args:
+        min_length: how many tokens come before the end token at least.
+        max_length: how many tokens an output has at most, the end token included; None takes a limit in proportion to
+            the source.
+        no_repeat: the size in tokens of the n-grams that must not come twice; 0 if any may.
+        ban: words that must not be written, however they are cut into tokens.
+
+    Raises:
+        SearchError: if one of them is no such number or word, or the minimum is above the maximum.
+    """
+
+    min_length: MinTokens = 0
+    max_length: MaxTokens | None = None
+    no_repeat: NgramSize = 0
+    ban: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name, least in (("min_length", 0), ("no_repeat", 0), ("max_length", 1)):
@@ -49,12 +66,12 @@ class Rules:
             raise SearchError(f"ban must be a list of words, none of them blank; got {self.ban!r}.")
 
     def build(self, *, end: int, pieces: Sequence[str], spell: Callable[[str], Iterable[str]]) -> "list[Rule]":
-        """The rules over a vocabulary.
+        """Build the rules over a vocabulary; `max_length` is none of them, because `Limits.longest` has it.
 
         Args:
             end: the id of the end token.
-            pieces: the text of every token.
-            spell: the forms in which a word may be spelled with these tokens.
+            pieces: the text of every token by its id; empty for special tokens.
+            spell: returns the forms in which a word may be spelled with these tokens.
         """
         rules: list[Rule] = []
         if self.min_length:
@@ -68,7 +85,12 @@ class Rules:
 
 @dataclass(frozen=True)
 class MinLength:
-    """The end token cannot come before `length` tokens."""
+    """Forbids the end token at the beginning of an output.
+
+    Args:
+        length: how many tokens come before it at least.
+        end: the id of the end token.
+    """
 
     length: int
     end: int
@@ -80,7 +102,11 @@ class MinLength:
 
 @dataclass(frozen=True)
 class NoRepeat:
-    """No n-gram of `size` tokens comes twice (Paulus et al. 2018, section 2.5, arXiv:1705.04304)."""
+    """Forbids tokens that complete an n-gram a second time (Paulus et al. 2018, section 2.5, arXiv:1705.04304).
+
+    Args:
+        size: the number of tokens of an n-gram, at least 1.
+    """
 
     size: int
 
@@ -94,14 +120,14 @@ class NoRepeat:
 
 
 class Ban:
-    """Words cannot be completed, however they are cut into tokens.
+    """Forbids tokens that complete a banned word, however it is cut into tokens.
 
     A word begins where a token begins, or behind a character that is no letter. If the last tokens of a history spell
     the beginning of a banned word, a token that spells its rest, with no letter behind it, cannot come.
 
     Args:
         words: the spellings that are banned.
-        pieces: the text of every token.
+        pieces: the text of every token by its id; empty for special tokens, which are part of no word.
     """
 
     def __init__(self, words: Iterable[str], pieces: Sequence[str]) -> None:
@@ -117,7 +143,7 @@ class Ban:
         self.reach = max(map(len, self.completions), default=0)
 
     def _list_spellings(self) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
-        """Which tokens spell a text with no letter behind it: somewhere, and at their beginning."""
+        """List by text the tokens that spell it with no letter behind it: somewhere, and at their beginning."""
         somewhere: dict[str, set[int]] = {}
         first: dict[str, set[int]] = {}
         for number, piece in enumerate(self.pieces):
@@ -146,16 +172,21 @@ class Ban:
 
 
 def _is_letter(char: str) -> bool:
-    """Whether a character is part of a word: a letter with its marks, or a digit."""
+    """Tell whether a character is part of a word: a letter with its marks, or a digit."""
     return char.isalnum() or category(char).startswith("M")
 
 
 @dataclass(frozen=True)
 class NewWord:
-    """At its place, source by source, an output can only begin a new word or end."""
+    """Forbids all tokens that do not begin a new word, at one position of each source's outputs.
 
-    places: Int[Tensor, " b"]  # -1: nowhere
-    begins: Bool[Tensor, " v"]  # the tokens that begin a word, and the end token
+    Args:
+        places: that position, from 0, for each source, [b]; -1 for none.
+        begins: True for tokens that begin a word, and for the end token, [v].
+    """
+
+    places: Int[Tensor, " b"]
+    begins: Bool[Tensor, " v"]
 
     def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
         here = self.places[sources] == history.shape[1]
@@ -163,7 +194,13 @@ class NewWord:
 
 
 def release(allowed: Float[Tensor, "n v"], own: Float[Tensor, "n v"], end: int) -> None:
-    """Where the rules leave nothing, allow the end token."""
+    """Allow the end token, in place, where the rules leave no token.
+
+    Args:
+        allowed: the log-probabilities under the rules, [n v], which are changed.
+        own: the model's log-probabilities, [n v].
+        end: the id of the end token.
+    """
     stuck = allowed.amax(dim=1) == -torch.inf
     allowed[stuck, end] = own[stuck, end]
 
@@ -174,7 +211,14 @@ def force(
     history: Int[Tensor, "n t"],
     prefixes: Int[Tensor, "n p"],
 ) -> None:
-    """While a prefix lasts, allow its token alone, whatever other rules say; -1 stands behind a prefix."""
+    """Allow the token of the prefix alone, in place, while the prefix lasts, whatever other rules say.
+
+    Args:
+        allowed: the log-probabilities under the rules, [n v], which are changed.
+        own: the model's log-probabilities, [n v].
+        history: the tokens of each hypothesis so far, without the start token, [n t]; only their number counts.
+        prefixes: the prefix of each hypothesis, with -1 behind its end, [n p].
+    """
     place = history.shape[1]
     if place >= prefixes.shape[1]:
         return
@@ -185,7 +229,11 @@ def force(
 
 
 def pack_prefixes(prefixes: Sequence[Sequence[int]]) -> Int[Tensor, "b p"]:
-    """Prefixes of different lengths as one tensor, -1 behind each."""
+    """Return prefixes of different lengths as one tensor, with -1 behind each, [b p].
+
+    Args:
+        prefixes: the ids of each source's prefix; an empty one leaves its outputs free.
+    """
     longest = max(map(len, prefixes), default=0)
     rows = [[*prefix, *[-1] * (longest - len(prefix))] for prefix in prefixes]
     return torch.tensor(rows, dtype=torch.long).reshape(len(rows), longest)

@@ -15,17 +15,18 @@ from seq2see.search.walk import walk
 
 
 class Sample:
-    """Draw each token from softmax(logits / temperature), cut to the top_k likeliest and to the nucleus of mass top_p.
+    """Draws each token from softmax(logits / temperature), cut to the top_k likeliest and to the nucleus of mass top_p.
 
-    Nucleus sampling: Holtzman et al. 2020, arXiv:1904.09751. Every source draws from a random stream that starts at the
-    seed, so batch-mates change nothing, and equal sources give equal outputs.
+    Nucleus sampling: Holtzman et al. 2020, arXiv:1904.09751. Every source draws from a random stream of its own, which
+    starts at the seed: so other sources of the batch change nothing, and equal sources give equal outputs. Outputs are
+    ranked by the mean log-probability of their tokens.
 
     Args:
         temperature: below 1 the likeliest tokens come more often, above 1 less often.
-        top_k: draw from so many likeliest tokens; 0: from all.
-        top_p: draw from the likeliest tokens that have this much probability together.
-        n_best: how many outputs are drawn.
-        seed: of the random streams.
+        top_k: draw from so many likeliest tokens; 0 draws from all.
+        top_p: draw from the likeliest tokens that have this much probability together; 1 draws from all.
+        n_best: how many outputs are drawn; they may be equal.
+        seed: where the random streams start.
     """
 
     width = 1
@@ -50,7 +51,14 @@ class Sample:
     def candidates(
         self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits
     ) -> list[list[Hypothesis]]:
-        """All draws, for a caller that ranks them itself."""
+        """Return all draws, for a caller that ranks them itself.
+
+        Args:
+            step: decodes one token for each hypothesis.
+            state: the state before the first token, one row for each source.
+            fixed: what does not change from step to step, one row for each source.
+            limits: what the outputs must obey.
+        """
         return self(step, state, fixed, limits)
 
     def _draw(
@@ -65,7 +73,11 @@ class Sample:
         return walk(step, state, fixed, limits, choose=choose)
 
     def reshape(self, logprobs: Float[Tensor, "n v"]) -> Float[Tensor, "n v"]:
-        """The probabilities that are drawn from: tempered, cut, and renormalised."""
+        """Return the probabilities that are drawn from, [n v]: with temperature, cut, and renormalised.
+
+        Args:
+            logprobs: the log-probabilities of the next token, [n v]; -inf for forbidden ones.
+        """
         logprobs = logprobs / self.temperature
         if 0 < self.top_k < logprobs.shape[1]:
             smallest = logprobs.topk(self.top_k, dim=1).values[:, -1:]
@@ -87,7 +99,18 @@ def draw_several(
     temperature: float,
     chances: Callable[[Int[Tensor, " n"]], Float[Tensor, " n"]],
 ) -> list[list[Hypothesis]]:
-    """Draw `count` outputs for each source, all at once; `chances` gives each row its random number from 0 to 1."""
+    """Draw several outputs for each source, all at once.
+
+    Args:
+        step: decodes one token for each hypothesis.
+        state: the state before the first token, one row for each source.
+        fixed: what does not change from step to step, one row for each source.
+        limits: what the outputs must obey.
+        count: how many outputs are drawn for each source.
+        temperature: divides the log-probabilities before tokens are drawn.
+        chances: returns for rows [n] a random number from 0 to 1 each, [n]; row r is draw r % count of source
+            r // count.
+    """
 
     def choose(logprobs: Float[Tensor, "n v"], rows: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
         return draw((logprobs / temperature).softmax(dim=1), chances(rows))
@@ -97,7 +120,12 @@ def draw_several(
 
 
 def draw(probabilities: Float[Tensor, "n v"], chances: Float[Tensor, " n"]) -> Int[Tensor, " n"]:
-    """The token at which the running sum of the probabilities passes the chance."""
+    """Return the token of each row at which the running sum of the probabilities passes the chance, [n].
+
+    Args:
+        probabilities: [n v]; a row need not sum to 1.
+        chances: a random number from 0 to 1 for each row, [n], as a share of the row's sum.
+    """
     sums = probabilities.cumsum(dim=1)
     total = sums[:, -1]
     below = torch.minimum(chances * total, total.nextafter(torch.zeros_like(total)))  # so that something passes

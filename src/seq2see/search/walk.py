@@ -16,15 +16,17 @@ Choose = Callable[[Float[Tensor, "n v"], Int[Tensor, " n"]], Int[Tensor, " n"]]
 def walk(
     step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, choose: Choose, copies: int = 1
 ) -> list[Hypothesis]:
-    """One hypothesis for each row; a source that is done leaves the batch.
+    """Return one hypothesis for each row, with the mean log-probability of its tokens as score.
+
+    A source that is done leaves the batch.
 
     Args:
-        step: the model.
-        state: one row a hypothesis.
-        fixed: one row a source.
-        limits: of each source.
-        choose: takes the next token of each row from its log-probabilities.
-        copies: rows of the state for each source, neighbours together; a source is done with the last of them.
+        step: decodes one token for each hypothesis.
+        state: the state before the first token, one row for each hypothesis.
+        fixed: what does not change from step to step, one row for each source.
+        limits: what the outputs must obey.
+        choose: returns the next token of each row from its log-probabilities.
+        copies: how many rows of the state each source has, side by side; a source is done with the last of them.
     """
     found: list[list[tuple[int, float]]] = [[] for _ in range(len(limits.longest) * copies)]
     alive = torch.arange(len(found))

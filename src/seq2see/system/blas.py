@@ -19,10 +19,13 @@ MIN_MULTIPLICATIONS = 200_000  # of a product; for smaller ones calling another 
 
 @cache
 def quicken_products() -> bool:
-    """Let oneDNN multiply matrices where that is faster, in a process of our own; return whether it does.
+    """Let oneDNN multiply matrices where that is faster, in a process of our own.
 
     torch uses MKL, which uses AVX-512 on Intel's processors alone: on one of AMD's it reached 50 to 120 billion
     operations a second, and oneDNN, which is as exact, 140 to 270.
+
+    Returns:
+        Whether oneDNN multiplies them from now on.
     """
     if not processes.ours or not _lacks_avx512_in_mkl():
         return False
@@ -47,7 +50,12 @@ def _lacks_avx512_in_mkl() -> bool:
 
 
 def multiply(first: Num[Tensor, "n d"], second: Num[Tensor, "d m"]) -> Num[Tensor, "n m"]:
-    """Return first @ second, as `torch.mm` does."""
+    """Return first @ second, as `torch.mm` does.
+
+    Args:
+        first: the left factor, [n d].
+        second: the right factor, [d m]; large float32 factors without gaps in memory are multiplied by oneDNN.
+    """
     if _is_worthwhile(first, second):
         return torch.ops.mkldnn._linear_pointwise(first, second.t(), None, "none", [], "")
     return torch.ops.aten.mm.out(first, second, out=_make_output(first, second))
@@ -56,7 +64,15 @@ def multiply(first: Num[Tensor, "n d"], second: Num[Tensor, "d m"]) -> Num[Tenso
 def multiply_and_add(
     added: Tensor, first: Num[Tensor, "n d"], second: Num[Tensor, "d m"], *, beta: Number = 1, alpha: Number = 1
 ) -> Num[Tensor, "n m"]:
-    """Return beta added + alpha first @ second, as `torch.addmm` does."""
+    """Return beta added + alpha first @ second, as `torch.addmm` does.
+
+    Args:
+        added: what is added to the product; its shape broadcasts to [n m].
+        first: the left factor, [n d].
+        second: the right factor, [d m].
+        beta: the factor of `added`.
+        alpha: the factor of the product.
+    """
     if beta == alpha == 1 and added.shape == second.shape[1:] and _is_worthwhile(first, second):
         return torch.ops.mkldnn._linear_pointwise(first, second.t(), added, "none", [], "")
     return torch.ops.aten.addmm.out(added, first, second, beta=beta, alpha=alpha, out=_make_output(first, second))

@@ -13,8 +13,11 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     Missing folders are made. A device such as /dev/stdout is written to, not replaced.
 
     Args:
-        path: the file.
+        path: the file that is written or replaced.
         content: bytes, or text, which is written as UTF-8.
+
+    Raises:
+        Seq2SeeError: if the file system does not permit it, or the disk is full.
     """
     data = content.encode() if isinstance(content, str) else content
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")

@@ -1,4 +1,4 @@
-"""Code of users: classes that a configuration names as `my_file:MyScore`."""
+"""Code of users, which a configuration names as `my_file:MyScore`: whether it is trusted, and from which file."""
 
 import importlib
 import sys
@@ -15,7 +15,11 @@ _admitted: set[str] = set()  # modules of configurations that the user trusts
 
 
 def foreign_kinds(tree: object) -> list[str]:
-    """Return all values of a configuration that may name code outside this package."""
+    """Return all values of a configuration that may name code outside this package.
+
+    Args:
+        tree: a configuration of dicts, lists, tuples and plain values; what is below `KEYS_WITHOUT_CODE` is not read.
+    """
     if isinstance(tree, str):
         return [tree] if is_foreign(tree) else []
     branches: Sequence[object] = tree if isinstance(tree, list | tuple) else ()
@@ -29,9 +33,13 @@ def admit(tree: object, folders: Iterable[Path], *, trust: bool, owner: str) -> 
 
     Args:
         tree: the configuration, as dicts and lists.
-        folders: where the code may be.
-        trust: whether the user allows it.
-        owner: whose code it is, for the error message.
+        folders: where the code may be, the first one first; those that do not exist are left out.
+        trust: whether the user allows it to run.
+        owner: whose code it is, with which the error message begins.
+
+    Raises:
+        ConfigError: if there is code that the user does not trust, a file is missing, or Python has already imported
+            other code under its name.
     """
     kinds = foreign_kinds(tree)
     if not kinds:
@@ -47,7 +55,11 @@ def admit(tree: object, folders: Iterable[Path], *, trust: bool, owner: str) -> 
 
 
 def is_admitted(kind: str) -> bool:
-    """Tell whether a trusted configuration names code of this module."""
+    """Tell whether `admit` has let the code of a module be imported.
+
+    Args:
+        kind: `my_file:MyScore`; only the module before the colon counts.
+    """
     return kind.partition(":")[0] in _admitted
 
 

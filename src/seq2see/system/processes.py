@@ -42,7 +42,11 @@ def _keep_memory() -> None:
 
 @contextmanager
 def starting_deaf(to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
-    """Let processes that are started inside the block ignore these signals from their first moment on."""
+    """Let processes that are started inside the block ignore some signals from their first moment on.
+
+    Args:
+        to: the signals; this process ignores them, too, while the block runs. Outside the main thread nothing happens.
+    """
     if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
         yield
         return
@@ -55,7 +59,11 @@ def starting_deaf(to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
 
 
 def serve_parent(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> None:
-    """Ignore these signals, and end as soon as the parent process has ended, even if it was killed."""
+    """Make this process a worker: it ends as soon as its parent process has ended, even if that was killed.
+
+    Args:
+        deaf_to: the signals that this process ignores from now on, because its parent answers them.
+    """
     own_process()
     for number in deaf_to:
         signal.signal(number, signal.SIG_IGN)

@@ -22,7 +22,18 @@ WIDTHS = (VALUES, WIDTH)  # of values: torch's fused kernel is for those that ar
 
 
 def check_score(spec: Spec) -> None:
-    """Check that a score obeys the laws together with softmax; a broken law raises an AssertionError."""
+    """Check that a score obeys the laws together with softmax.
+
+    Masked keys weigh exactly 0, rows of weights sum to 1, a row without any key gives zeros and finite gradients, a
+    trace changes nothing, permuting queries permutes the output, permuting keys with their values changes nothing (for
+    a score of contents), and analytic gradients equal numeric ones.
+
+    Args:
+        spec: the score, as a configuration names it, or as a part.
+
+    Raises:
+        AssertionError: if a law is broken.
+    """
     attend = _attend(spec, "softmax")
     _check_sums(attend)
     _check_empty_rows(attend)
@@ -35,7 +46,17 @@ def check_score(spec: Spec) -> None:
 
 
 def check_normaliser(spec: Spec) -> None:
-    """Check that a normaliser obeys the laws together with the scaled dot score, one that samples also in training."""
+    """Check that a normaliser obeys the laws together with the scaled dot score.
+
+    They are those of masks, sums, empty rows, traces and gradients. One that samples must also draw in training only,
+    from torch's generator and under the mask, and its loss must have the gradients that numbers give.
+
+    Args:
+        spec: the normaliser, as a configuration names it, or as a part.
+
+    Raises:
+        AssertionError: if a law is broken.
+    """
     attend = _attend("scaled_dot", spec)
     _check_sums(attend)
     _check_masking(attend)
@@ -49,7 +70,17 @@ def check_normaliser(spec: Spec) -> None:
 
 
 def check_window(spec: Spec) -> None:
-    """Check that a window obeys the laws with the scaled dot score and softmax, narrow or wider than the source."""
+    """Check that a window obeys the laws with the scaled dot score and softmax, narrow or wider than the source.
+
+    They are those of masks, padding, empty rows, traces, permuted queries and gradients; and a row must have no more
+    keys than the window, all of them neighbours.
+
+    Args:
+        spec: the window, as a configuration names it, or as a part; its option `radius` is replaced.
+
+    Raises:
+        AssertionError: if a law is broken.
+    """
     for radius in (KEYS, 1):
         chosen: Part[Window] = part("window", spec)
         attend = _attend("scaled_dot", "softmax", replace(chosen, options={**chosen.options, "radius": radius}))

@@ -30,14 +30,23 @@ PREFIXES = ((5, 6), (), (7,))
 
 
 def tiny_encoder(spec: Spec) -> SizedEncoder:
-    """Build a small encoder, with small values for the options that the spec leaves open."""
+    """Build a small encoder in float64, with small values for the options that the spec leaves open.
+
+    Args:
+        spec: the encoder, as a configuration names it, or as a part.
+    """
     torch.manual_seed(3)
     built: Any = _tiny("encoder", spec)(vocabulary=SOURCE_VOCABULARY, image_size=IMAGE_PIXELS)
     return built.double().eval()
 
 
 def tiny_decoder(spec: Spec, encoder: SizedEncoder) -> Decoder:
-    """Build a small decoder for an encoder."""
+    """Build a small decoder in float64 for an encoder.
+
+    Args:
+        spec: the decoder, as a configuration names it, or as a part; what it leaves open gets small values.
+        encoder: the encoder whose memory it reads.
+    """
     torch.manual_seed(4)
     built: Any = _tiny("decoder", spec)(vocabulary=TARGET_VOCABULARY, memory_size=encoder.memory_size)
     return built.double().eval()
@@ -47,8 +56,11 @@ def check_encoder(spec: Spec, draw: Draw | None = None) -> None:
     """Check that padding and other sources of the batch change nothing, and that padded states are zero.
 
     Args:
-        spec: the encoder.
-        draw: returns the sources of given rows, padded, and their mask; by default texts, or images.
+        spec: the encoder, as a configuration names it, or as a part.
+        draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+
+    Raises:
+        AssertionError: if a law is broken.
     """
     encoder = tiny_encoder(spec)
     draw = draw or choose_draw(encoder)
@@ -79,9 +91,12 @@ def check_decoder(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> N
     """Check that steps equal teacher forcing, that no token changes earlier logits, and the laws of search.
 
     Args:
-        spec: the decoder.
-        encoder_spec: the encoder whose memory it reads.
-        draw: returns the sources of given rows, padded, and their mask; by default texts, or images.
+        spec: the decoder, as a configuration names it, or as a part.
+        encoder_spec: the encoder whose memory it reads, in the same form.
+        draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+
+    Raises:
+        AssertionError: if a law is broken.
     """
     encoder = tiny_encoder(encoder_spec)
     draw = draw or choose_draw(encoder)
@@ -103,7 +118,16 @@ def check_decoder(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> N
 
 
 def check_reading(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> None:
-    """Check that a decoder reads the memory of an encoder: steps equal teacher forcing."""
+    """Check that a decoder reads the memory of an encoder: steps equal teacher forcing.
+
+    Args:
+        spec: the decoder, as a configuration names it, or as a part.
+        encoder_spec: the encoder whose memory it reads, in the same form.
+        draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+
+    Raises:
+        AssertionError: if steps give other logits.
+    """
     encoder = tiny_encoder(encoder_spec)
     draw = draw or choose_draw(encoder)
     _check_steps(tiny_decoder(spec, encoder), encoder(*draw(range(SOURCES))))
@@ -119,7 +143,19 @@ def decode(
     ruled: bool = False,
     draw: Draw | None = None,
 ) -> list[list[Hypothesis]]:
-    """Search with a tiny model, with rules and prefixes if `ruled`; outputs are short."""
+    """Search with a tiny model; an output has at most three tokens more than its source has positions.
+
+    Args:
+        decoder: what `tiny_decoder` returned.
+        encoder: what `tiny_encoder` returned.
+        rows: the sources, 0 to 2, in any order.
+        search: the search.
+        ruled: obey rules of every kind and prefixes.
+        draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+
+    Returns:
+        The outputs of each row, best first.
+    """
     source, mask = (draw or choose_draw(encoder))(rows)
     fixed, state = decoder.begin(encoder(source, mask))
     rules: list[Rule] = [MinLength(3, END), NoRepeat(2), Ban(["cab", "d"], PIECES)] if ruled else []
@@ -179,12 +215,23 @@ def _check_rescoring(decoder: Decoder, encoder: Encoder, found: Sequence[Sequenc
 
 
 def choose_draw(encoder: Encoder) -> Draw:
-    """Choose images for an encoder that takes an image_size, texts for others."""
+    """Choose images for an encoder that takes an image_size, texts for others.
+
+    Args:
+        encoder: an encoder, whose constructor is asked.
+    """
     return draw_images if "image_size" in inspect.signature(type(encoder)).parameters else draw_texts
 
 
 def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three texts, padded to the longest of them."""
+    """Return the given rows of three texts, padded to the longest of them.
+
+    Args:
+        rows: which texts, 0 to 2, in any order.
+
+    Returns:
+        The tokens [b s], and a mask that is True at real ones [b s].
+    """
     torch.manual_seed(2)
     tokens = torch.randint(0, SOURCE_VOCABULARY, (SOURCES, LENGTH))[list(rows)]
     mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
@@ -193,7 +240,14 @@ def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three documents of up to four sentences, padded to the longest of each."""
+    """Return the given rows of three documents of up to four sentences, padded to the longest of each.
+
+    Args:
+        rows: which documents, 0 to 2, in any order.
+
+    Returns:
+        The tokens [b u w], and a mask that is True at real ones [b u w].
+    """
     torch.manual_seed(2)
     lengths = torch.tensor([[2, 7, 1, 5], [3, 1, 0, 0], [4, 0, 0, 0]])[list(rows)]
     tokens = torch.randint(0, SOURCE_VOCABULARY, (SOURCES, 4, LENGTH))[list(rows)]
@@ -203,7 +257,14 @@ def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def draw_images(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three images."""
+    """Return the given rows of three images.
+
+    Args:
+        rows: which images, 0 to 2, in any order.
+
+    Returns:
+        The pixels as bytes, [b 3 y x], and a mask that is True everywhere, [b 1].
+    """
     torch.manual_seed(2)
     pixels = torch.randint(0, 256, (SOURCES, 3, IMAGE_PIXELS, IMAGE_PIXELS), dtype=torch.uint8)
     return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)

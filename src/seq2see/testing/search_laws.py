@@ -18,18 +18,40 @@ PIECES = ("", "", "a", "b")
 History = tuple[int, ...]
 
 
+def _permit_all(history: History, token: int) -> bool:
+    """Permit every token.
+
+    Args:
+        history: the tokens so far, without the start token.
+        token: what may come next.
+    """
+    return True
+
+
 @dataclass(frozen=True)
 class Case:
-    """Is a rule twice: as a search takes it, and as a plain function that says what it permits."""
+    """Is a rule twice: as a search takes it, and as a plain function that says what it permits.
 
-    permits: Callable[[History, int], bool] = lambda history, token: True
+    Args:
+        permits: tells from the tokens so far, and one more, whether that may come next.
+        rules: the same as rules of a search.
+        longest: the number of tokens of each source's longest output; one source must have less than the others.
+        prefixes: what the outputs of each source must begin with.
+        word_at: the position of each source where a new word, an a, must begin; -1 for none.
+    """
+
+    permits: Callable[[History, int], bool] = _permit_all
     rules: Sequence[Rule] = ()
-    longest: tuple[int, ...] = (MAX_OUTPUT_TOKENS, 2, MAX_OUTPUT_TOKENS)  # one source must be shorter than the others
+    longest: tuple[int, ...] = (MAX_OUTPUT_TOKENS, 2, MAX_OUTPUT_TOKENS)
     prefixes: tuple[History, ...] = ((), (), ())
-    word_at: tuple[int, ...] = (-1, -1, -1)  # the position of each source where a new word, an a, must begin
+    word_at: tuple[int, ...] = (-1, -1, -1)
 
     def limits(self, sources: Sequence[int] = range(SOURCES)) -> Limits:
-        """Return the limits of a search for these sources."""
+        """Return the limits of a search for some sources.
+
+        Args:
+            sources: the numbers of the sources, 0 to 2, in the order of the batch.
+        """
         places = torch.tensor([self.word_at[source] for source in sources])
         begins = torch.tensor([False, True, True, False])
         prefixes = pack_prefixes([self.prefixes[source] for source in sources])
@@ -43,7 +65,12 @@ class Case:
         )
 
     def choices(self, source: int, history: History) -> list[int]:
-        """Return what may come next: the prefix, then what the rule permits, or the end if it permits nothing."""
+        """Return what may come next: the prefix, then what the rule permits, or the end if it permits nothing.
+
+        Args:
+            source: the number of the source.
+            history: the tokens so far, without the start token.
+        """
         prefix = self.prefixes[source]
         if len(history) < len(prefix):
             return [prefix[len(history)]]
@@ -83,7 +110,15 @@ CASES = {
 
 
 def table_step(seed: int) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
-    """Return a step function that reads logits from a table by source, position and last token; state; fixed."""
+    """Return a model that reads logits from a random table by source, position and last token.
+
+    Args:
+        seed: where the random numbers of the table start.
+
+    Returns:
+        The step function, its state before the first token (the position of each source), and its fixed part (the
+        number of each source).
+    """
     table = torch.randn(
         SOURCES, MAX_OUTPUT_TOKENS + 1, VOCABULARY, VOCABULARY, generator=torch.Generator().manual_seed(seed)
     )
@@ -98,7 +133,15 @@ def table_step(seed: int) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
 def list_outputs(
     step: Step[State, Fixed], state: State, fixed: Fixed, source: int, case: Case = CASES["no rule"]
 ) -> dict[History, float]:
-    """List every output of one source that obeys the rule, with its log-probability."""
+    """List every output of one source that obeys the rule, with its log-probability.
+
+    Args:
+        step: the step function of a language of `VOCABULARY` tokens.
+        state: its state before the first token, one row for each source.
+        fixed: its fixed part, one row for each source.
+        source: the number of the source.
+        case: the rule, the limits and the prefixes.
+    """
     row = torch.tensor([source])
     state, fixed = select(state, row), select(fixed, row)
     outputs: dict[History, float] = {}
@@ -120,7 +163,15 @@ def list_outputs(
 def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypothesis]]]:
     """Check that outputs obey every rule, have the model's log-probabilities, and do not depend on other sources.
 
-    Returns what was found, by rule.
+    Args:
+        search: the search, as an object.
+        seed: chooses the random language that is searched.
+
+    Returns:
+        The outputs of each source, by the name of the rule.
+
+    Raises:
+        AssertionError: if a law is broken.
     """
     return {name: _check_case(search, case, seed) for name, case in CASES.items()}
 

@@ -1,0 +1,90 @@
+"""The table of all parts: where the class of each name of each group is."""
+
+TABLE: dict[str, dict[str, str]] = {
+    "score": {
+        "dot": "seq2see.nn.score:Dot",
+        "scaled_dot": "seq2see.nn.score:ScaledDot",
+        "general": "seq2see.nn.score:General",
+        "additive": "seq2see.nn.score:Additive",
+        "concat": "seq2see.nn.score:Additive",  # Luong's v.tanh(W[q;k]) is Bahdanau's v.tanh(Wq + Uk), W cut in two
+        "location": "seq2see.nn.score:Location",
+        "cosine": "seq2see.nn.score:Cosine",
+    },
+    "normalise": {
+        "softmax": "seq2see.nn.normalise:Softmax",
+        "sparsemax": "seq2see.nn.normalise:Sparsemax",
+        "hard": "seq2see.nn.normalise:Hard",
+    },
+    "window": {"local-m": "seq2see.nn.window:LocalM", "local-p": "seq2see.nn.window:LocalP"},
+    "position": {"sinusoidal": "seq2see.nn.position:Sinusoidal", "learned": "seq2see.nn.position:Learned"},
+    "cell": {"lstm": "seq2see.nn.cell:Lstm", "gru": "seq2see.nn.cell:Gru"},
+    "reader": {
+        "none": "seq2see.models.readers.fixed_readers:NoReader",
+        "summary": "seq2see.models.readers.fixed_readers:SummaryReader",
+        "before": "seq2see.models.readers.attention_readers:BeforeReader",
+        "after": "seq2see.models.readers.attention_readers:AfterReader",
+        "bottom": "seq2see.models.readers.attention_readers:BottomReader",
+        "gated": "seq2see.models.readers.gated_reader:GatedReader",
+    },
+    "initial_state": {
+        "zeros": "seq2see.models.initial_state:ZeroState",
+        "copy": "seq2see.models.initial_state:CopiedState",
+        "projected": "seq2see.models.initial_state:ProjectedState",
+        "mean": "seq2see.models.initial_state:MeanState",
+        "input": "seq2see.models.initial_state:InputState",
+    },
+    "encoder": {
+        "rnn": "seq2see.models.encoders.rnn_encoder:RnnEncoder",
+        "conv": "seq2see.models.encoders.conv_encoder:ConvEncoder",
+        "transformer": "seq2see.models.encoders.transformer_encoder:TransformerEncoder",
+        "lstmn": "seq2see.models.encoders.lstmn_encoder:LstmnEncoder",
+        "ntm": "seq2see.models.encoders.ntm_encoder:NtmEncoder",
+        "none": "seq2see.models.encoders.no_encoder:NoEncoder",
+        "cnn": "seq2see.models.encoders.cnn_encoder:CnnEncoder",
+        "vit": "seq2see.models.encoders.vit_encoder:VitEncoder",
+        "han": "seq2see.models.encoders.han_encoder:HanEncoder",
+    },
+    "pool": {
+        "attention": "seq2see.nn.pool:AttentionPool",
+        "mean": "seq2see.nn.pool:MeanPool",
+        "max": "seq2see.nn.pool:MaxPool",
+        "summary": "seq2see.nn.pool:SummaryPool",
+    },
+    "decoder": {
+        "rnn": "seq2see.models.decoders.rnn_decoder:RnnDecoder",
+        "conv": "seq2see.models.decoders.conv_decoder:ConvDecoder",
+        "transformer": "seq2see.models.decoders.transformer_decoder:TransformerDecoder",
+        "lstmn": "seq2see.models.decoders.lstmn_decoder:LstmnDecoder",
+        "ntm": "seq2see.models.decoders.ntm_decoder:NtmDecoder",
+    },
+    "tokenizer": {
+        "characters": "seq2see.data.trainable_tokenizers:Characters",
+        "words": "seq2see.data.trainable_tokenizers:Words",
+        "bpe": "seq2see.data.trainable_tokenizers:Bpe",
+        "unigram": "seq2see.data.trainable_tokenizers:Unigram",
+        "images": "seq2see.data.modalities.image:ImageModality",
+        "documents": "seq2see.data.modalities.document:Documents",
+        "labels": "seq2see.data.modalities.label_set:Labels",
+    },
+    "task": {
+        "transduction": "seq2see.tasks.transduction:Transduction",
+        "classification": "seq2see.tasks.classification:Classification",
+    },
+    "schedule": {
+        "constant": "seq2see.training.schedules:ConstantSchedule",
+        "noam": "seq2see.training.schedules:NoamSchedule",
+        "inverse_sqrt": "seq2see.training.schedules:InverseSqrtSchedule",
+        "cosine": "seq2see.training.schedules:CosineSchedule",
+        "plateau": "seq2see.training.schedules:PlateauSchedule",
+    },
+    "renderer": {  # of the kinds of traces
+        "attention": "seq2see.render.attention_renderer:AttentionRenderer",
+        "document": "seq2see.render.document_renderer:DocumentRenderer",
+    },
+    "search": {
+        "greedy": "seq2see.search.greedy:Greedy",
+        "beam": "seq2see.search.beam:Beam",
+        "sample": "seq2see.search.sample:Sample",
+        "mbr": "seq2see.search.mbr:MinimumBayesRisk",
+    },
+}
