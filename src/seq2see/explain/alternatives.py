@@ -14,7 +14,13 @@ from seq2see.tasks.transduction import Transduction
 
 @dataclass(frozen=True)
 class Alternative:
-    """A token that might be at some position of an output, with the model's probability of it."""
+    """Holds a token that might be at some position of an output.
+
+    Args:
+        id: the id of the token.
+        text: what the token adds to the text, with its space; the name of a special token.
+        confidence: the model's probability of the token at this position, given all tokens of the output before it.
+    """
 
     id: int
     text: str
@@ -28,10 +34,14 @@ def list_alternatives(
     """Return the most probable tokens at each position of an output, given all tokens before it.
 
     Args:
-        task, model: what wrote the output.
+        task: the task of the run that wrote the output.
+        model: the model of that run.
         source: the source as it was given.
         ids: the ids of the output, the end mark included.
-        count: how many tokens to list at each position.
+        count: how many tokens to list at each position; at most the size of the vocabulary.
+
+    Returns:
+        For each position of the output its tokens, the most probable first.
     """
     logits = replay(model, task.source.prepare([source]).gather([0]), [ids]).logits()[0]
     probabilities = logits.softmax(dim=-1)
@@ -48,7 +58,13 @@ def list_alternatives(
 
 
 def show_piece(target: Tokenizer, before: int | None, number: int) -> str:
-    """Return the text that a token adds behind another one, its space included; a mark by its name."""
+    """Return the text that a token adds after another one, its space included; a special token by its name.
+
+    Args:
+        target: the tokenizer of the target.
+        before: the id of the token before it; None at the start of the text.
+        number: the id of the token.
+    """
     if number < len(SPECIAL_TOKENS):
         return SPECIAL_TOKENS[number]
     context = [] if before is None or before < len(SPECIAL_TOKENS) else [before]

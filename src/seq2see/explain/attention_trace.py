@@ -31,7 +31,7 @@ class AttentionMap:
 
     Args:
         name: the path of the Attend inside the model, such as decoder.reader.attend.
-        weights: [h t s], each row sums to 1 over the keys.
+        weights: the weights, [h t s]; each row sums to 1 over the keys.
         queries: which side the t queries are.
         keys: which side the s keys are.
     """
@@ -43,7 +43,7 @@ class AttentionMap:
 
     @property
     def is_cross_attention(self) -> bool:
-        """Whether the target attends to the source."""
+        """Return whether the target attends to the source."""
         return (self.queries, self.keys) == ("target", "source")
 
 
@@ -52,8 +52,9 @@ class ProbabilityDrop:
     """How much less probable the output is without one part of the source.
 
     Args:
-        start, end: the span of the part in the source; of an image, the number of the region and the next number.
-        drop: of the log-probability of a text, or of the probability of a label.
+        start: where the part begins in the source, in characters; of an image, the number of the region, from 0.
+        end: where it ends, in characters; of an image, the number of the next region.
+        drop: the drop of the log-probability of a text (in nats), or of the probability of a label.
         weight: the share of the attention of the whole output that the part got; None without cross-attention.
     """
 
@@ -68,15 +69,17 @@ class AttentionTrace(OutputTrace):
     """Every attention map behind one output.
 
     Args:
-        source, target: the texts; of an image, its path or name.
-        source_tokens, target_tokens: the tokens of both, with offsets into them.
-        maps: the maps, in the order in which the model used them.
-        grid: rows and columns of the cells of an image; its tokens are its cells, row by row.
-        image: the pixels as the model was given them; without a grid if the model has no cells to attend to.
+        source: the source text; of an image, its path or name.
+        target: the output text, or the label.
+        source_tokens: the tokens of the source with offsets into it; of an image its cells, row by row.
+        target_tokens: the tokens of the output with offsets into it and, where they are known, confidences.
+        maps: the maps, in the order in which the model used them; empty without attention.
+        grid: rows and columns of the cells of an image; None if the source is no image or has no cells.
+        image: the pixels as the model was given them, [y x 3]; None if the source is no image.
         memory_rows: the rows of a memory matrix that maps show.
-        drops: the probability drop of each part of the source, if occlusion was measured.
-        regions: rows and columns of the regions of an image that were occluded.
-        agreement: of the attention to the parts with their drops.
+        drops: the probability drop of each part of the source; empty if occlusion was not measured.
+        regions: rows and columns of the regions of an image that were occluded; None without them.
+        agreement: how far the attention to the parts agrees with their drops; None if there is nothing to compare.
     """
 
     kind: ClassVar[str] = "attention"
@@ -96,7 +99,7 @@ class AttentionTrace(OutputTrace):
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
-        """The weights of the last cross-attention map, averaged over its heads."""
+        """Return the weights of the last cross-attention map, averaged over its heads."""
         crossing = [each for each in self.maps if each.is_cross_attention]
         if not crossing:
             raise AttentionError("this model has no attention from target to source; see its other maps.")
@@ -104,11 +107,15 @@ class AttentionTrace(OutputTrace):
 
     @property
     def has_image(self) -> bool:
-        """Whether the pixels of an image source are known."""
+        """Return whether the pixels of an image source are known."""
         return self.image is not None
 
     def tokens(self, side: Side) -> tuple[Token, ...]:
-        """Return the tokens of one side of a map."""
+        """Return the tokens of one side of a map.
+
+        Args:
+            side: source or target; inputs, the start mark and all tokens of the target but the last; or memory_rows.
+        """
         if side == "inputs":
             return (Token(SPECIAL_TOKENS[START], 0, 0), *self.target_tokens[:-1])
         sides = {"source": self.source_tokens, "target": self.target_tokens, "memory_rows": self.memory_rows}

@@ -19,7 +19,8 @@ def explain_label(task: Classification, model: Classifier, output: Output) -> Ou
     """Return the attention behind one label.
 
     Args:
-        task, model: what chose the label.
+        task: the task of the run that chose the label.
+        model: the model of that run.
         output: the label with its source.
     """
     return explain_image(task, model, output) if task.source.name == "image" else explain_document(task, model, output)
@@ -27,7 +28,16 @@ def explain_label(task: Classification, model: Classifier, output: Output) -> Ou
 
 @torch.inference_mode()
 def explain_image(task: Classification, model: Classifier, output: Output) -> AttentionTrace:
-    """Return the attention over the cells of an image; the label is the only token of the target."""
+    """Return the attention over the cells of an image; the label is the only token of the target.
+
+    Args:
+        task: the task of the run that chose the label.
+        model: the model of that run; it is put into evaluation mode.
+        output: the label with the path of its image.
+
+    Raises:
+        AttentionError: if the pool does not weigh the cells of the image, and no layer attends to them.
+    """
     model.eval()
     given = task.source.prepare([output.source]).gather([0])
     with tracing(model) as trace:
@@ -49,7 +59,16 @@ def explain_image(task: Classification, model: Classifier, output: Output) -> At
 
 @torch.inference_mode()
 def explain_layers(task: Classification, model: Classifier, output: Output) -> AttentionTrace:
-    """Return the self-attention of a text in every layer of the encoder, head by head."""
+    """Return the self-attention of a text in every layer of the encoder, head by head.
+
+    Args:
+        task: the task of the run that chose the label.
+        model: the model of that run; it is put into evaluation mode.
+        output: the label with its source.
+
+    Raises:
+        AttentionError: if no layer attends from tokens to tokens.
+    """
     model.eval()
     tokens = task.source.tokens(output.source)
     with tracing(model) as trace:

@@ -28,9 +28,9 @@ def replace_unknown(
     Args:
         output: the output with unknown marks.
         trace: the attention behind it.
-        target: the tokenizer that wrote it.
-        dictionary: from source words to what is written for them.
-        ban: words that must not be written; an unknown mark in whose place one would come is left out.
+        target: the tokenizer of the target.
+        dictionary: from source words to what is written for them; a word without an entry is copied. None is empty.
+        ban: words that must not be written; an unknown mark that would become one of them is left out.
     """
     if trace.grid is not None:
         raise SearchError("leave out replace_unknown: an image has no words to put there.")
@@ -44,7 +44,14 @@ def replace_unknown(
 
 
 def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:
-    """Return the cross-attention, averaged over heads and over maps."""
+    """Return the cross-attention, averaged over heads and over maps.
+
+    Args:
+        trace: the attention behind an output.
+
+    Raises:
+        SearchError: if no map attends from the output to the source.
+    """
     means = [one.weights.mean(axis=0) for one in trace.maps if one.is_cross_attention]
     if not means:
         raise SearchError("leave out replace_unknown: this model attends to no word of its source while it writes.")
@@ -54,7 +61,12 @@ def average_maps(trace: AttentionTrace) -> Float32[np.ndarray, "t s"]:
 def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], dictionary: Mapping[str, str]) -> str:
     """Return the word around the source token with the most attention, with a space before it if the source has one.
 
-    Where nobody writes spaces between words, that is the token itself.
+    In scripts without spaces between words, that is the token itself.
+
+    Args:
+        trace: the attention behind an output.
+        weights: the attention of one target token to the source tokens, [s].
+        dictionary: from source words to what is returned for them; a word without an entry is returned as it is.
     """
     text, tokens = trace.source, trace.source_tokens
     real = [place for place, token in enumerate(tokens) if text[token.start : token.end].strip()]
@@ -72,7 +84,7 @@ def find_word(trace: AttentionTrace, weights: Float32[np.ndarray, " s"], diction
 
 
 def _is_banned(text: str, banned: Collection[str], target: Tokenizer) -> bool:
-    """Whether it is, or has, a word that is banned in any spelling; an entry of a dictionary may be several words."""
+    """Return whether a text is or has a banned word, in any spelling; an entry of a dictionary may be several words."""
     return any(not target.spell(word).isdisjoint(banned) for word in (text, *text.split()))
 
 

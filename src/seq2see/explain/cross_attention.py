@@ -21,11 +21,18 @@ MAX_POSITIONS = 2048  # source positions that are replayed at once
 def trace_cross_attention(
     task: Transduction, model: Seq2Seq, outputs: Sequence[ForcedOutput]
 ) -> Iterator[tuple[int, AttentionTrace]]:
-    """Yield the number and the trace of each output, with its maps from target to source; the shortest sources first.
+    """Yield the number and the trace of each output, with its maps from target to source.
 
     Args:
-        task, model: what replays the outputs.
+        task: the task of the run.
+        model: the model that computes the attention in one teacher-forced pass a batch.
         outputs: the outputs, none of which is empty.
+
+    Yields:
+        The number of an output, from 0, and its trace; the longest sources come first.
+
+    Raises:
+        AttentionError: if the model has no attention from target to source.
     """
     sources = task.source.prepare([each.source for each in outputs])
     for rows in group_by_length(sources.lengths, budget=MAX_POSITIONS) if outputs else ():

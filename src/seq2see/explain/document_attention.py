@@ -24,8 +24,12 @@ def explain_document(task: Classification, model: Classifier, output: Output) ->
     """Return the attention behind one label: over words, and over sentences if the source has them.
 
     Args:
-        task, model: what chose the label.
+        task: the task of the run that chose the label.
+        model: the model of that run; it is put into evaluation mode.
         output: the label with its source.
+
+    Raises:
+        AttentionError: if no pool of the model attends.
     """
     model.eval()
     with tracing(model) as trace:

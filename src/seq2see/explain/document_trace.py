@@ -16,7 +16,8 @@ from seq2see.metrics.rank import RankAgreement, compare_ranks
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
-MAX_OCCLUDED_WORDS = 600  # words that are left out one by one; of a longer document, those of the heaviest sentences
+# words that are left out one by one; of a longer document, those of the sentences with the largest weights
+MAX_OCCLUDED_WORDS = 600
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,8 @@ class AttendedWord:
 
     Args:
         text: the word.
-        start, end: its span in the document.
+        start: where it begins in the document, in characters.
+        end: where it ends.
         weight: its share of the attention of its sentence; None if no attention weighs words.
         drop: how much the probability of the label drops without it; None if it was not measured.
     """
@@ -42,7 +44,8 @@ class AttendedSentence:
     """A sentence with its attention weight inside the document.
 
     Args:
-        start, end: its span in the document.
+        start: where it begins in the document, in characters.
+        end: where it ends.
         words: its words.
         weight: its share of the attention of the document; None if no attention weighs sentences.
         drop: how much the probability of the label drops without it; None if it was not measured.
@@ -56,13 +59,16 @@ class AttendedSentence:
 
     @property
     def strengths(self) -> list[float | None]:
-        """How strongly each word is drawn: sqrt(sentence weight) x word weight (Yang et al. 2016, section 3.4)."""
+        """Return how strongly each word is drawn: sqrt(sentence weight) x word weight.
+
+        Yang et al. 2016 (doi:10.18653/v1/N16-1174), section 3.4.
+        """
         scale = np.sqrt(1.0 if self.weight is None else self.weight)
         return [None if word.weight is None else float(scale * word.weight) for word in self.words]
 
     @property
     def word_weights(self) -> list[float | None]:
-        """The share of each word of the attention of the whole document."""
+        """Return the share that each word has of the attention of the whole document."""
         share = 1.0 if self.weight is None else self.weight
         return [None if word.weight is None else share * word.weight for word in self.words]
 
@@ -76,7 +82,8 @@ class DocumentTrace(OutputTrace):
         label: the label that was chosen.
         probabilities: of all labels, the most probable first.
         sentences: the sentences with their words.
-        word_agreement, sentence_agreement: of attention weights with probability drops, if occlusion was measured.
+        word_agreement: how far the attention to words agrees with their drops; None without two words to compare.
+        sentence_agreement: the same for sentences.
     """
 
     kind: ClassVar[str] = "document"
@@ -91,12 +98,12 @@ class DocumentTrace(OutputTrace):
 
     @property
     def is_flat(self) -> bool:
-        """Whether no number belongs to a sentence as a whole."""
+        """Return whether no sentence has a weight or a drop as a whole."""
         return all(sentence.weight is None and sentence.drop is None for sentence in self.sentences)
 
     @cached_property
     def max_strength(self) -> float:
-        """The strength of the word that is drawn strongest; 1 if none has any."""
+        """Return the strength of the word that is drawn most strongly; 1 if no word has any."""
         strengths = [strength or 0.0 for sentence in self.sentences for strength in sentence.strengths]
         return max(strengths, default=0.0) or 1.0
 
@@ -134,7 +141,10 @@ class DocumentTrace(OutputTrace):
         )
 
     def _choose_words(self) -> list[Span]:
-        """Return the places (sentence, word) of the words to leave out: all, or those of the heaviest sentences."""
+        """Return the places (sentence, word) of the words to leave out.
+
+        If there are too many words, those of the sentences with the largest weights are chosen.
+        """
         order = sorted(range(len(self.sentences)), key=lambda place: -(self.sentences[place].weight or 0.0))
         chosen = [
             (place, number)

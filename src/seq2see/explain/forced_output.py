@@ -1,4 +1,4 @@
-"""Forced decoding: outputs that the model is made to write, found by itself or given by somebody else."""
+"""Forced decoding: outputs that the model is made to write, found by the model or given by a caller."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,8 @@ class ForcedOutput:
     """A source with the target that the model is made to write for it.
 
     Args:
-        source, target: the texts.
+        source: the source as it was given.
+        target: the text that the model is made to write.
         ids: the target as the decoder writes it, the end mark last.
         tokens: the tokens of the target, with offsets into it.
     """
@@ -24,11 +25,21 @@ class ForcedOutput:
 
     @classmethod
     def from_output(cls, output: Output) -> "ForcedOutput":
-        """Return what the model itself wrote."""
+        """Return what the model itself wrote.
+
+        Args:
+            output: an output of the model.
+        """
         return cls(output.source, output.text, output.ids, output.tokens)
 
     @classmethod
     def from_target(cls, task: Transduction, source: str, target: str) -> "ForcedOutput":
-        """Return a target that somebody else wrote, with offsets into it also where its words are unknown."""
+        """Return a given target, with offsets into it even where its words are unknown to the vocabulary.
+
+        Args:
+            task: the task whose tokenizer encodes the target.
+            source: the source as it was given.
+            target: the text that the model is made to write.
+        """
         encoding = task.target.encode(target)
         return cls(source, target, encoding.ids, encoding.tokens)

@@ -12,7 +12,7 @@ from jaxtyping import Float32
 from seq2see.core.errors import AttentionError
 from seq2see.core.token import Token
 from seq2see.data.formats.image_file import read_image
-from seq2see.data.modalities.image import name_cells
+from seq2see.data.modalities.image_cells import name_cells
 from seq2see.data.modalities.modality import Grid
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace, Side
 from seq2see.explain.image_grid import ImageArray
@@ -149,7 +149,15 @@ def _label(tokens: Sequence[str] | None, count: int, kind: str) -> list[str]:
 
 
 def write_text(tokens: Sequence[str]) -> tuple[str, tuple[Token, ...]]:
-    """Return tokens of any tokenizer as a text with offsets, so that the tokens of one word are side by side."""
+    """Return tokens of any tokenizer as a text with offsets, so that the tokens of one word are side by side.
+
+    Args:
+        tokens: the tokens with their marks: `▁` or `Ġ` before a word's first token, or `##` before all but the first.
+            Without any mark each token is a word.
+
+    Returns:
+        The text, and its tokens without marks.
+    """
     marked = any(token.startswith(WORD_START) for token in tokens)
     text, placed = "", []
     for number, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Word alignments from attention, by a map and head of one's selection."""
+"""Word alignments from attention, by a selected map and head."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,11 @@ class HeadSelection:
 
 
 def list_heads(trace: AttentionTrace) -> list[HeadSelection]:
-    """Return the mean over the heads of every map, and each head if there are several."""
+    """Return the mean over the heads of every map, and each head if there are several.
+
+    Args:
+        trace: the attention behind an output.
+    """
     selections = []
     for each in trace.maps:
         count = each.weights.shape[0]
@@ -46,13 +50,26 @@ def list_heads(trace: AttentionTrace) -> list[HeadSelection]:
 
 
 def default_head(trace: AttentionTrace) -> HeadSelection:
-    """Return the mean over heads of the only map; of several, the last but one (Garg et al. 2019, arXiv:1909.02074)."""
+    """Return the mean over heads of the only map; of several, the last but one (Garg et al. 2019, arXiv:1909.02074).
+
+    Args:
+        trace: the attention behind an output.
+    """
     chosen = trace.maps[-2 if len(trace.maps) > 1 else -1]
     return HeadSelection(chosen.name, chosen.weights.shape[0])
 
 
 def find_head(trace: AttentionTrace, name: str | None, head: int | None) -> HeadSelection:
-    """Return the named map and head; without a name, the default map."""
+    """Return the named map and head; without a name, the default map.
+
+    Args:
+        trace: the attention behind an output.
+        name: the name of a map; None for the map of `default_head`.
+        head: the head, counted from 1; None for the mean over heads.
+
+    Raises:
+        AttentionError: if there is no such map or head.
+    """
     chosen = _find_map(trace, name or default_head(trace).map)
     count = chosen.weights.shape[0]
     if head is not None and not 1 <= head <= count:
@@ -61,18 +78,37 @@ def find_head(trace: AttentionTrace, name: str | None, head: int | None) -> Head
 
 
 def select_weights(trace: AttentionTrace, selection: HeadSelection) -> Float[np.ndarray, "t s"]:
-    """Return the weights of a selection."""
+    """Return the weights of a selection, [t s].
+
+    Args:
+        trace: the attention behind an output.
+        selection: a head, or the mean over all heads of a map.
+    """
     weights = _find_map(trace, selection.map).weights
     return np.asarray(weights.mean(axis=0) if selection.head is None else weights[selection.head - 1])
 
 
 def choose_units(sources: Sequence[str], targets: Sequence[str]) -> Units:
-    """Return whether each side is counted in words or characters."""
+    """Return whether each side is counted in words or characters, one unit for all texts of a side.
+
+    Args:
+        sources: the source texts.
+        targets: the target texts.
+    """
     return choose_unit(sources), choose_unit(targets)
 
 
 def merge_trace(trace: AttentionTrace, selections: Sequence[HeadSelection], units: Units) -> Float[np.ndarray, "h _ _"]:
-    """Return the weights between words for each selection; the last column is what no source word got."""
+    """Return the weights between words for each selection; the last column is what no source word got.
+
+    Args:
+        trace: the attention behind an output.
+        selections: the heads to read.
+        units: whether source and target are counted in words or characters.
+
+    Returns:
+        For each selection a row for each target word, and a column for each source word and one for the rest.
+    """
     weights = np.stack([select_weights(trace, selection) for selection in selections])
     return merge_words(
         weights,
@@ -84,7 +120,14 @@ def merge_trace(trace: AttentionTrace, selections: Sequence[HeadSelection], unit
 def link_trace(
     trace: AttentionTrace, selections: Sequence[HeadSelection], units: Units, *, threshold: float = 0.0
 ) -> list[Links]:
-    """Return the links between words for each selection; weights below the threshold make none."""
+    """Return the links between words for each selection.
+
+    Args:
+        trace: the attention behind an output.
+        selections: the heads to read.
+        units: whether source and target are counted in words or characters.
+        threshold: the smallest weight that makes a link, from 0 to 1; each target word has at most one link.
+    """
     return [link_words(merged, threshold=threshold) for merged in merge_trace(trace, selections, units)]
 
 

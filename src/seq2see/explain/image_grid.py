@@ -26,7 +26,11 @@ def show_pixels(source: Tensor) -> ImageArray | None:
 
 
 def encode_image(image: ImageArray) -> str:
-    """Return the image as a data URL, for pages that ask nothing of the network."""
+    """Return the image as a data URL of JPEG, so that a page needs no network.
+
+    Args:
+        image: pixels from 0 to 255, [y x 3].
+    """
     from PIL import Image
 
     buffer = io.BytesIO()
@@ -47,5 +51,10 @@ def choose_regions(grid: Grid | None) -> Grid:
 
 
 def split_grid(grid: Grid, regions: Grid) -> tuple[int, int, int, int]:
-    """Return the shape in which the cells of a grid fall into regions: [region rows, rows, region columns, columns]."""
+    """Return the shape in which the cells of a grid fall into regions: [region rows, rows, region columns, columns].
+
+    Args:
+        grid: rows and columns of the cells.
+        regions: rows and columns of the regions; each must divide that of the cells.
+    """
     return regions[0], grid[0] // regions[0], regions[1], grid[1] // regions[1]

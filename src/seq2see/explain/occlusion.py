@@ -21,7 +21,8 @@ def measure_drops(task: Task, model: Network, trace: OutputTrace, output: Output
     """Return the trace with the probability drop of every word, sentence or region of the source.
 
     Args:
-        task, model: what wrote the output.
+        task: the task of the run that wrote the output.
+        model: the model of that run.
         trace: the attention behind the output.
         output: the output whose probability is measured.
     """
@@ -37,10 +38,14 @@ def leave_one_out(task: Task, model: Network, source: str, output: Output, parts
     A drop below 0 means that the output is more probable without the part.
 
     Args:
-        task, model: what wrote the output.
+        task: the task of the run that wrote the output.
+        model: the model of that run; it is put into evaluation mode.
         source: the source as it was given.
         output: the output whose probability is measured.
-        parts: spans of the source, or regions of an image, each of which is left out once.
+        parts: spans of the source in characters, or regions of an image, each of which is left out once.
+
+    Returns:
+        One drop for each part, in the order of the parts; log-probabilities are in nats.
     """
     model.eval()
     variants = task.source.occlude(source, parts)

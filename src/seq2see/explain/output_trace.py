@@ -21,33 +21,79 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Parts = Sequence[Span] | Sequence[Box]  # spans of a text, or regions of an image
-Drops = Float[np.ndarray, " _"]  # how much less probable the output is without each of n parts
+Drops = Float[np.ndarray, " _"]  # how much less probable the output is without each part
 
 TraceT_contra = TypeVar("TraceT_contra", contravariant=True)
 
 
 @runtime_checkable
 class Renderer(Protocol[TraceT_contra]):
-    """What draws one kind of trace; the registry knows it by the trace's `kind`.
-
-    Args of all methods:
-        name: draw the maps whose name contains it; `all` draws every map.
-        heads: draw head by head instead of the mean over heads.
-        cells: over an image, draw the cells as they are instead of smoothed.
-    """
+    """Draws one kind of trace; the registry knows it by the trace's `kind`."""
 
     def draw(
         self, trace: TraceT_contra, *, name: str | None = None, heads: bool = False, cells: bool = False
-    ) -> "Figure": ...
+    ) -> "Figure":
+        """Return a figure of the trace.
+
+        Args:
+            trace: the trace to draw.
+            name: draw the maps whose name contains it; `all` draws every map; None draws the default one.
+            heads: draw head by head instead of the mean over heads.
+            cells: over an image, draw the cells as they are instead of smoothed.
+        """
+        ...
+
     def save(
         self, trace: TraceT_contra, path: Path, *, name: str | None = None, heads: bool = False, cells: bool = False
-    ) -> Path: ...
-    def embed(self, trace: TraceT_contra) -> str: ...
+    ) -> Path:
+        """Write the trace to a file, whose ending says what is written, and return its path.
+
+        Args:
+            trace: the trace to write.
+            path: the file: .html for a page, .json for the payload, .png, .svg or .gif for a figure.
+            name: draw the maps whose name contains it; `all` draws every map; None draws the default one.
+            heads: draw head by head instead of the mean over heads.
+            cells: over an image, draw the cells as they are instead of smoothed.
+        """
+        ...
+
+    def embed(self, trace: TraceT_contra) -> str:
+        """Return HTML that shows the trace in a notebook.
+
+        Args:
+            trace: the trace to show.
+        """
+        ...
+
     def to_terminal(
         self, trace: TraceT_contra, *, width: int | None = None, name: str | None = None, heads: bool = False
-    ) -> "Text | Table": ...
-    def pack(self, trace: TraceT_contra, *, max_weights: int) -> "dict[str, JsonValue]": ...
-    def summarise_drops(self, trace: TraceT_contra) -> list[str]: ...
+    ) -> "Text | Table":
+        """Return the trace as text with colours for a terminal.
+
+        Args:
+            trace: the trace to show.
+            width: columns of the terminal; None for those of the terminal in use.
+            name: show the maps whose name contains it; `all` shows every map; None shows the default one.
+            heads: show head by head instead of the mean over heads.
+        """
+        ...
+
+    def pack(self, trace: TraceT_contra, *, max_weights: int) -> "dict[str, JsonValue]":
+        """Return the payload of the trace for a page of many traces.
+
+        Args:
+            trace: the trace to pack.
+            max_weights: above this number of weights, the payload has the mean over the heads instead of each head.
+        """
+        ...
+
+    def summarise_drops(self, trace: TraceT_contra) -> list[str]:
+        """Return lines that say which parts the output needs most, and how far attention agrees with that.
+
+        Args:
+            trace: the trace with its probability drops.
+        """
+        ...
 
 
 class OutputTrace(ABC):
@@ -61,13 +107,13 @@ class OutputTrace(ABC):
 
     @property
     def renderer(self) -> Renderer["OutputTrace"]:
-        """What draws this trace."""
+        """Return what draws this trace."""
         renderer: Renderer[OutputTrace] = find("renderer", self.kind)()
         return renderer
 
     @property
     def has_image(self) -> bool:
-        """Whether the source is an image, over which weights can be drawn."""
+        """Return whether the source is an image, over which weights can be drawn."""
         return False
 
     @abstractmethod
@@ -101,7 +147,11 @@ class OutputTrace(ABC):
         return self.renderer.draw(self)
 
     def save(self, path: Path | str) -> Path:
-        """Write a page (.html), the payload (.json) or a figure (.png, .svg, over an image .gif)."""
+        """Write a page (.html), the payload (.json) or a figure (.png, .svg, over an image .gif), and return its path.
+
+        Args:
+            path: the file to write; its ending says which of them.
+        """
         return self.renderer.save(self, Path(path))
 
     def _repr_html_(self) -> str:

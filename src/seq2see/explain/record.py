@@ -40,13 +40,16 @@ class RecordedModel:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The modules that attended, in the order of their first use."""
+        """Return the names of the modules that attended, in the order of their first use."""
         return self.trace.names
 
     def weights(self, name: str) -> Float[Tensor, "b h t s"]:
         """Return all weights of one module, joined over the steps of a model that writes token by token.
 
-        A module that attends anew, as a shared layer does, has a name with a number for each time.
+        A module that is called anew, as a shared layer is, has a further name with a number for each time.
+
+        Args:
+            name: one of `names`.
         """
         return self.trace.weights(name)
 
@@ -62,8 +65,11 @@ class RecordedModel:
         """Return the attention of one row of the batch as a trace.
 
         Args:
-            queries, keys, image, grid: as `seq2see.from_arrays` takes them.
+            queries: a token for each query; None for numbers.
+            keys: a token for each key; None for numbers, or for the queries where all attention is self-attention.
             row: the row of the batch.
+            image: instead of keys, an image that is attended to: a file, or pixels [rows columns 3].
+            grid: rows and columns of the cells of the image; a square unless it is given.
         """
         weights = {name: self.weights(name)[row] for name in self.names}
         return from_arrays(weights, queries, keys, image=image, grid=grid)
@@ -75,6 +81,12 @@ def record(model: nn.Module) -> Iterator[RecordedModel]:
 
     Args:
         model: any PyTorch model that is not compiled.
+
+    Yields:
+        The recorded weights, which grow while the model runs.
+
+    Raises:
+        AttentionError: if nothing was recorded.
     """
     trace = Trace(model)
     with ExitStack() as stack:
@@ -111,7 +123,7 @@ def _without_fast_path() -> Iterator[None]:
 
 
 class _Recorder(TorchFunctionMode):
-    """Records every scaled dot product, and knows which module is at work.
+    """Records every scaled dot product attention, and knows which module is running.
 
     Functions of torch that call others by name find `attend`; calls of the kernel itself are recorded as a mode.
     """
@@ -120,7 +132,7 @@ class _Recorder(TorchFunctionMode):
         super().__init__()
         self.trace, self.stack = trace, list[nn.Module]()
         self.kernel: Kernel = F.scaled_dot_product_attention
-        self.inside = False  # whether the kernel is at work, so that nothing is recorded twice
+        self.inside = False  # whether the kernel is running, so that nothing is recorded twice
         self.calls: dict[nn.Module, tuple[int, int]] = {}  # how often each attended anew, and to how many keys
 
     def enter(self, module: nn.Module, inputs: object) -> None:
@@ -174,7 +186,23 @@ def compute_weights(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Float[Tensor, "b h t s"], bool]:
-    """Return the weights of a scaled dot product attention, softmax(scale q k + mask), and whether it is causal."""
+    """Return the weights of a scaled dot product attention, softmax(scale q k + mask), and whether it is causal.
+
+    The arguments are those of `torch.nn.functional.scaled_dot_product_attention`.
+
+    Args:
+        query: the queries, [b h t e]; dimensions in front may be missing.
+        key: the keys, [b h s e].
+        value: the values; they have no effect.
+        attn_mask: True where a query may attend to a key, or numbers that are added to the scores; None allows all.
+        dropout_p: the dropout rate of the weights; it has no effect, so the weights are those before dropout.
+        is_causal: whether query i sees the keys 0 to i only.
+        scale: the factor of the scores; None is 1 / sqrt(e).
+        enable_gqa: whether several heads of queries share one head of keys (grouped-query attention).
+
+    Returns:
+        The weights on the CPU, [b h t s], where a query without any key has zeros; and `is_causal`.
+    """
     query, key = query.float(), key.float()
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], dim=-3)

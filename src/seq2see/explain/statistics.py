@@ -41,14 +41,24 @@ class AttentionStatistics:
 
 @dataclass
 class HeadStatistics:
-    """What is counted of one head over many outputs."""
+    """Counts one head over many outputs.
 
-    entropies: list[float] = field(default_factory=list)  # normalised
-    from_start: Counter[int] = field(default_factory=Counter)  # positions of the largest weight, from the first token
-    from_end: Counter[int] = field(default_factory=Counter)  # the same, counted from the last token
+    Args:
+        entropies: the normalised entropy of each target token's weights, from 0 to 1.
+        from_start: how often each source position, counted from the first token, had the largest weight of a step.
+        from_end: the same, counted from the last token.
+    """
+
+    entropies: list[float] = field(default_factory=list)
+    from_start: Counter[int] = field(default_factory=Counter)
+    from_end: Counter[int] = field(default_factory=Counter)
 
     def add(self, weights: Float[np.ndarray, "t s"]) -> None:
-        """Count one more output."""
+        """Count one more output; a source of few tokens counts for the entropy alone.
+
+        Args:
+            weights: the weights of the head, [t s].
+        """
         length = weights.shape[1]
         self.entropies += [normalised for _, normalised, _ in measure_rows(weights[None])]
         if length >= MIN_SOURCE_TOKENS:
@@ -58,12 +68,12 @@ class HeadStatistics:
 
     @property
     def is_uniform(self) -> bool:
-        """Whether its weights are nearly equal."""
+        """Return whether its weights are nearly equal."""
         return len(self.entropies) >= MIN_STEPS and float(np.mean(self.entropies)) >= UNIFORM
 
     @property
     def stuck_position(self) -> str | None:
-        """The position that nearly always has the largest weight, if there is one."""
+        """Return the position that nearly always has the largest weight, as text; None if there is none."""
         for counts, name in ((self.from_start, "token {} of the source"), (self.from_end, "token {} from the end")):
             (position, hits), total = counts.most_common(1)[0] if counts else (0, 0), counts.total()
             if total >= MIN_STEPS and hits >= STUCK * total:
@@ -72,27 +82,39 @@ class HeadStatistics:
 
 
 def measure_entropy(weights: Float[np.ndarray, "*b s"]) -> Float[np.ndarray, "*b"]:
-    """Return -sum w log2 w over the source, in bits; a weight of 0 adds nothing."""
+    """Return -sum w log2 w over the source, in bits; a weight of 0 adds nothing.
+
+    Args:
+        weights: weights that sum to 1 over the last axis.
+    """
     safe = np.where(weights > 0, weights, 1).astype(np.float64)
     return np.asarray(-(safe * np.log2(safe)).sum(axis=-1))
 
 
 @dataclass
 class StatisticsAccumulator:
-    """Collects the statistics of many outputs: of the default map the numbers, of every map the notes.
+    """Collects the statistics of many outputs: the numbers of the default map, and the notes of every map.
 
     Args:
         units: whether source and target are counted in words or characters.
+        name: the name of the default map of the last output.
+        rows: for each target token and head the entropy in bits, the normalised entropy and the largest weight.
+        received: the attention that each source word got from all target words of its output.
+        heads: the statistics of the heads of each map, by its name.
     """
 
     units: Units
     name: str = ""
-    rows: list[tuple[float, float, float]] = field(default_factory=list)  # entropy, normalised entropy, largest weight
-    received: list[float] = field(default_factory=list)  # the attention of each source word in all
+    rows: list[tuple[float, float, float]] = field(default_factory=list)
+    received: list[float] = field(default_factory=list)
     heads: dict[str, list[HeadStatistics]] = field(default_factory=dict)
 
     def add(self, trace: AttentionTrace) -> None:
-        """Count one more output."""
+        """Count one more output.
+
+        Args:
+            trace: the attention behind it.
+        """
         for each in trace.maps:
             heads = self.heads.setdefault(each.name, [HeadStatistics() for _ in each.weights])
             for head, weights in zip(heads, each.weights, strict=True):
@@ -113,7 +135,11 @@ class StatisticsAccumulator:
 
 
 def measure_rows(weights: Float[np.ndarray, "h t s"]) -> list[tuple[float, float, float]]:
-    """Return entropy, normalised entropy and largest weight of each row."""
+    """Return the entropy in bits, the normalised entropy and the largest weight of each head and query.
+
+    Args:
+        weights: the weights of a map, [h t s].
+    """
     entropy = measure_entropy(weights)
     normalised = entropy / max(np.log2(weights.shape[-1]), 1e-9)
     columns = (column.reshape(-1).tolist() for column in (entropy, normalised, weights.max(axis=-1)))
@@ -121,7 +147,11 @@ def measure_rows(weights: Float[np.ndarray, "h t s"]) -> list[tuple[float, float
 
 
 def note_odd_heads(maps: dict[str, list[HeadStatistics]]) -> tuple[str, ...]:
-    """Return a sentence for each map with heads that are nearly uniform or stuck."""
+    """Return a sentence for each map with heads that are nearly uniform or stuck.
+
+    Args:
+        maps: the statistics of the heads of each map, by its name.
+    """
     notes = []
     for name, heads in maps.items():
         groups: dict[str, list[int]] = {}

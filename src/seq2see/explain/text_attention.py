@@ -19,16 +19,20 @@ from seq2see.tasks.task import Output, Task
 from seq2see.tasks.transduction import Transduction
 
 MEMORY_ROW = "row\N{NARROW NO-BREAK SPACE}{}"  # a plain space would be drawn as a mark
-USED_SHARE = 0.1  # of a uniform weight; a row of a memory matrix that never got it is not shown
+USED_SHARE = 0.1  # of a uniform weight; a row of a memory matrix that never got so much is not shown
 
 
 def explain_text(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[int]) -> AttentionTrace:
     """Replay an output and return every attention map behind it.
 
     Args:
-        task, model: what wrote the output.
+        task: the task of the run that wrote the output.
+        model: the model of that run; it is put into evaluation mode.
         source: the source as it was given.
         ids: the ids of the output, the end mark included.
+
+    Raises:
+        AttentionError: if the model has no attention, or none that belongs to tokens of the source.
     """
     given = task.source.prepare([source]).gather([0])
     replayed = replay(model, given, [ids], traced=True)
@@ -58,7 +62,12 @@ def explain_text(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[
 
 
 def trace_without_attention(task: Task, output: Output) -> AttentionTrace:
-    """Return a trace without maps, as of a model without attention: the tokens, and the pixels of an image source."""
+    """Return a trace without maps, as of a model without attention: the tokens, and the pixels of an image source.
+
+    Args:
+        task: the task of the run that wrote the output.
+        output: the output, a text or a label.
+    """
     source = output.source
     trace = AttentionTrace(show_sentences(source), output.text, task.source.tokens(source), output.tokens, ())
     return replace(trace, image=show_pixels(task.source.prepare([source]).gather([0])[0]))

@@ -25,15 +25,27 @@ class InitialState(nn.Module):
         self.size, self.layers, self.parts = size, layers, parts
 
     def forward(self, memory: Memory) -> LayerStates:
-        """Return the states before the first step."""
+        """Return the states before the first step: for each layer the tensors of its cell, [b d] each.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         raise NotImplementedError
 
     def first_input(self, memory: Memory) -> Float[Tensor, "b e"] | None:
-        """Return a vector that the cells read before the first token as if it were an embedding; None for none."""
+        """Return a vector that the cells read before the first token as if it were an embedding; None for none.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         return None
 
     def fill(self, hidden: Float[Tensor, "b l d"]) -> LayerStates:
-        """Return cell states with the given hidden parts; an LSTM's memory is zero."""
+        """Return cell states with the given hidden parts; an LSTM's memory is zero.
+
+        Args:
+            hidden: the hidden part of every layer, [b l d].
+        """
         zeros = (torch.zeros_like(hidden[:, 0]),) * (self.parts - 1)
         return tuple((hidden[:, layer], *zeros) for layer in range(self.layers))
 

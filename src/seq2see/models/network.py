@@ -26,22 +26,29 @@ class Encoder(Protocol):
 class SizedEncoder(Encoder, Protocol):
     """An encoder that says how wide its memory is, as every registered one does."""
 
-    memory_size: int  # channels of its states
+    memory_size: int  # channels of the states in its memory
 
 
 class Network(nn.Module):
-    """The network of a task."""
+    """Is the base of the networks that a task trains."""
 
     encoder: Encoder
 
     @property
     def output_layer(self) -> nn.Linear:
-        """The last layer, from features to tokens or labels."""
+        """Return the last layer, from features to the logits of tokens or labels."""
         raise NotImplementedError
 
     @classmethod
     def of(cls: type[AnyNetwork], model: nn.Module) -> AnyNetwork:
-        """The same model, which must be of this class."""
+        """Return the same model, typed as this class.
+
+        Args:
+            model: the model, which must be of this class.
+
+        Raises:
+            TypeError: if the model is of another class.
+        """
         if not isinstance(model, cls):
             raise TypeError(f"the model must be a {cls.__name__}; got {type(model).__name__}; let its task build it.")
         return model

@@ -54,14 +54,23 @@ def share_parameters(model: _Model, wanted: Sequence[str]) -> None:
 
 
 def share_fitting(model: _Model, *, joint: bool) -> None:
-    """Share output and embeddings where their sizes permit it; embeddings only with one joint vocabulary."""
+    """Share the output layer and the embeddings where their sizes permit it; where they do not, change nothing.
+
+    Args:
+        model: the model to change.
+        joint: whether source and target have one vocabulary; else the embeddings stay apart.
+    """
     for share in (_share_output, _share_embeddings) if joint else (_share_output,):
         with suppress(ConfigError):
             share(model.encoder, model.decoder)
 
 
 def table_scales(model: nn.Module) -> dict[str, float]:
-    """Return the factor of each embedding table that is stored scaled down, by the name of its weight."""
+    """Return the factor of each embedding table that is stored scaled down, by the name of its weight.
+
+    Args:
+        model: any model; tables of other classes than `Embed` are ignored.
+    """
     tables = [(name, module) for name, module in model.named_modules() if isinstance(module, Embed)]
     return {f"{name}.weight": table.scale for name, table in tables if table.scale != 1.0}
 

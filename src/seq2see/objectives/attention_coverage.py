@@ -14,9 +14,9 @@ from seq2see.objectives.forward_pass import ForwardPass, LossTerm
 
 
 class AttentionCoverage(LossTerm):
-    """Xu et al. 2015, eq. 14 (arXiv:1502.03044): weight * sum_i (1 - sum_t alpha_ti)^2.
+    """Adds the doubly stochastic attention regularisation weight * sum_i (1 - sum_t alpha_ti)^2 to a loss.
 
-    alpha_ti is the attention of target token t to source position i.
+    Xu et al. 2015 (arXiv:1502.03044), eq. 14; alpha_ti is the attention of target token t to source position i.
 
     Args:
         weight: lambda of the equation.
@@ -28,7 +28,7 @@ class AttentionCoverage(LossTerm):
         self.weight = weight
 
     def add(self, total: Float[Tensor, ""], forward: ForwardPass, step: int) -> Float[Tensor, ""]:
-        """The loss with the penalty on attention that is paid unevenly."""
+        """Return the loss with the regularisation term."""
         if forward.trace is None:
             raise _need_attention()
         return total + self.weight * coverage_penalty(forward.trace, forward.memory.mask, forward.batch.target_mask)
@@ -36,7 +36,17 @@ class AttentionCoverage(LossTerm):
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[Trace]:
-    """Record the attention weights of a model inside the block; a model without attention is refused."""
+    """Record the attention weights of a model inside the block.
+
+    Args:
+        model: the model that runs inside the block.
+
+    Yields:
+        The trace, through whose weights gradients flow.
+
+    Raises:
+        ConfigError: if the model recorded no attention.
+    """
     try:
         with tracing(model) as trace:
             yield trace
@@ -47,9 +57,17 @@ def record_attention(model: nn.Module) -> Iterator[Trace]:
 def coverage_penalty(
     trace: Trace, source_mask: Bool[Tensor, "b s"], target_mask: Bool[Tensor, "b t"]
 ) -> Float[Tensor, ""]:
-    """sum_i (1 - sum_t alpha_ti)^2 over the real positions of all sources, and over real target tokens only.
+    """Return sum_i (1 - sum_t alpha_ti)^2 over the real source positions i and target tokens t, summed over a batch.
 
-    It is the mean over the heads and attention layers that attend to the source.
+    It is the mean over the heads and the attention layers whose weights have the shape [b h t s].
+
+    Args:
+        trace: the attention of a forward pass over the batch.
+        source_mask: True at real positions of the memory, [b s].
+        target_mask: True at target tokens, [b t].
+
+    Raises:
+        ConfigError: if no layer attends to every position of the memory.
     """
     maps = [trace.weights(name) for name in trace.source_names]
     shape = (*target_mask.shape, source_mask.shape[1])

@@ -6,13 +6,15 @@ from seq2see.objectives.objective import Loss, Objective
 
 
 class BidirectionalPretraining:
-    """Ding, Wu & Tao 2021 (arXiv:2109.07780): every other one of the first updates learns from target to source.
+    """Learns from target to source at every other one of the first updates, and else from source to target.
+
+    Ding, Wu & Tao 2021 (arXiv:2109.07780).
 
     Args:
         forward: the objective from source to target.
-        backward: the objective of the updates whose batches are turned round; both sides have one vocabulary.
-        share: of the updates of a training, the first ones.
-        updates: of the training.
+        backward: the objective from target to source; both sides must have one vocabulary.
+        share: the share of the updates, from 0 to 1, in which directions alternate; they are the first ones.
+        updates: all updates of the training.
     """
 
     def __init__(
@@ -21,13 +23,21 @@ class BidirectionalPretraining:
         self.forward, self.backward, self.share, self.updates = forward, backward, share, updates
 
     def turns(self, step: int) -> bool:
-        """Whether an update learns from target to source."""
+        """Return whether an update learns from target to source.
+
+        Args:
+            step: the number of the update, from 1; step 0 learns from source to target.
+        """
         return step > 0 and step % 2 == 0 and step <= self.share * self.updates
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> Loss:
-        """The loss of a batch in the direction of its update."""
+        """Return the loss of a batch in the direction of its update."""
         return self.backward(model, turn(batch), step) if self.turns(step) else self.forward(model, batch, step)
 
     def needs_references(self, step: int) -> bool:
-        """Whether the objective of an update needs all targets of the sources; those of turned batches are unknown."""
+        """Return whether the objective of an update needs all targets of the sources; a batch that is turned has none.
+
+        Args:
+            step: the number of the update, from 1.
+        """
         return not self.turns(step) and self.forward.needs_references(step)

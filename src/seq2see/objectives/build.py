@@ -24,7 +24,15 @@ from seq2see.objectives.scheduled_sampling import ScheduledSampling
 class TaskWithObjective(Protocol[ModelT]):
     """What `build_objective` needs of a task."""
 
-    def objective(self, train: Train, *, teachers: Sequence[Seq2Seq], reward: Reward | None) -> Objective[ModelT]: ...
+    def objective(self, train: Train, *, teachers: Sequence[Seq2Seq], reward: Reward | None) -> Objective[ModelT]:
+        """Return the training objective for the models that this task builds.
+
+        Args:
+            train: the section `train` of the configuration.
+            teachers: the models whose probabilities are distilled; none without distillation.
+            reward: the reward of minimum risk training; None without it.
+        """
+        ...
 
 
 def build_objective(
@@ -34,13 +42,17 @@ def build_objective(
     teachers: Sequence[Seq2Seq] = (),
     reward: Reward | None = None,
 ) -> Objective[ModelT]:
-    """The training objective of a configuration; every process of a training builds it with this function.
+    """Return the training objective of a configuration; every process of a training builds it with this function.
 
     Args:
-        config: of the run; its section `train` says what is minimised.
+        config: the configuration of the run; its section `train` says what is minimised.
         task: knows whether texts are written or labels are chosen.
         teachers: the models of the runs that `train.distillation.teachers` names.
-        reward: the one that `train.minimum_risk.reward` names, see `minimum_risk.build_reward`.
+        reward: the reward that `train.minimum_risk.reward` names, from `minimum_risk.build_reward`; None without
+            minimum risk training.
+
+    Raises:
+        ConfigError: if teachers or reward do not fit the configuration.
     """
     train = config.train
     named = [] if train.distillation is None else train.distillation.teachers
@@ -62,7 +74,15 @@ def build_objective(
 def build_sequence_objective(
     train: Train, *, teachers: Sequence[Seq2Seq] = (), reward: Reward | None = None
 ) -> Objective[Seq2Seq]:
-    """The objective of a model that writes texts; the order of the terms is that in which they are added."""
+    """Return the objective of a model that writes texts: the likelihood, and the terms that the configuration asks for.
+
+    The terms are added in this order: distillation, attention coverage, minimum risk, hard attention.
+
+    Args:
+        train: the section `train` of the configuration.
+        teachers: the models whose probabilities are distilled, if there is distillation.
+        reward: the reward of minimum risk training; without it there is no minimum risk term.
+    """
     always: list[LossTerm] = []
     if train.doubly_stochastic_attention:
         always.append(AttentionCoverage(weight=train.doubly_stochastic_attention))
@@ -85,7 +105,7 @@ def build_sequence_objective(
 
 
 def _build_likelihood(train: Train, terms: Sequence[LossTerm]) -> Likelihood:
-    """The likelihood with some terms; what hard attention samples comes last, whatever else is asked for."""
+    """Return the likelihood with some terms; the term of hard attention comes last, whatever the others are."""
     inputs: InputPolicy = teacher_forcing
     if train.scheduled_sampling:
         inputs = ScheduledSampling(share=train.scheduled_sampling, updates=train.updates)
@@ -93,7 +113,12 @@ def _build_likelihood(train: Train, terms: Sequence[LossTerm]) -> Likelihood:
 
 
 def build_label_objective(train: Train, labels: LabelSet) -> Objective[Classifier]:
-    """The objective of a model that chooses labels."""
+    """Return the objective of a model that chooses labels: one label a source, or several.
+
+    Args:
+        train: the section `train` of the configuration.
+        labels: the labels to choose from; they also say whether a source may have several, and how rare each label is.
+    """
     kind = BinaryCrossEntropy if labels.many else LabelCrossEntropy
     weights = labels.balance if train.class_weights == "balanced" else None
     return kind(smoothing=train.label_smoothing, class_weights=weights)

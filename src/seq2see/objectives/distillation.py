@@ -13,21 +13,21 @@ from seq2see.objectives.forward_pass import ForwardPass, LossTerm
 
 
 class Distillation(LossTerm):
-    """Hinton et al. 2015 (arXiv:1503.02531), token by token as in Kim & Rush 2016, section 3.1 (arXiv:1606.07947).
+    """Adds what turns the likelihood's cross-entropy into one whose targets are partly the teachers' probabilities.
 
-    The targets q of the cross-entropy become (1 - weight) q + weight p, where p is the mean of the teachers'
-    probabilities.
+    The targets q become (1 - weight) q + weight p, where p is the mean of the teachers' probabilities: distillation
+    (Hinton et al. 2015, arXiv:1503.02531), token by token as in Kim & Rush 2016 (arXiv:1606.07947), section 3.1.
 
     Args:
-        teachers: models with the vocabularies of the model that learns; they stay as they are.
-        weight: how much of each target the teachers are.
+        teachers: models with the vocabularies of the model that learns; their weights do not change.
+        weight: the share of the teachers in each target, from 0 to 1.
     """
 
     def __init__(self, *, teachers: Sequence[Seq2Seq], weight: float) -> None:
         self.teachers, self.weight = tuple(teachers), weight
 
     def add(self, total: Float[Tensor, ""], forward: ForwardPass, step: int) -> Float[Tensor, ""]:
-        """The loss with what its targets lack to be those of the equation."""
+        """Return the loss with the targets of the equation."""
         output = forward.model.decoder.output
         probabilities = teacher_probabilities(self.teachers, forward.batch, forward.inputs)
         shift = shift_targets(
@@ -45,7 +45,13 @@ class Distillation(LossTerm):
 def teacher_probabilities(
     teachers: Sequence[Seq2Seq], batch: Batch, inputs: Int[Tensor, "b t"]
 ) -> Float[Tensor, "n v"]:
-    """The mean of the teachers' probabilities at each of n target tokens, padding left out."""
+    """Return the mean of the teachers' probabilities at each of n target tokens, padding left out; without gradients.
+
+    Args:
+        teachers: the models, at least one.
+        batch: the batch whose targets the model learns.
+        inputs: what the decoders read, [b t]: the same as the decoder of the model that learns.
+    """
     each = []
     for teacher in teachers:
         memory = teacher.encoder(batch.source, batch.source_mask)

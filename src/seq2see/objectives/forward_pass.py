@@ -16,35 +16,52 @@ from seq2see.models.seq2seq import Seq2Seq
 
 @dataclass(frozen=True)
 class ForwardPass:
-    """What a model computed for a batch; n counts the target tokens of the batch, padding left out."""
+    """Holds what a model computed for a batch; n counts the target tokens of the batch, padding left out.
+
+    Args:
+        model: the model that learns.
+        batch: the batch.
+        memory: what the encoder returned for the sources.
+        inputs: what the decoder read, [b t]: the true tokens, or those of scheduled sampling.
+        features: what the output layer sees at each target token, [n d].
+        targets: the target tokens, the end mark included, [n].
+        nll: the negative log-likelihood of each target token in nats, without gradients, [n].
+        smoothing: the label smoothing of the cross-entropy; 0 for none.
+        choices: the positions that hard attention sampled in the decoder; empty without hard attention.
+        trace: the attention weights of the decoder; None if no term reads them.
+    """
 
     model: Seq2Seq
     batch: Batch
     memory: Memory
-    inputs: Int[Tensor, "b t"]  # of the decoder: the true ones, or those of scheduled sampling
-    features: Float[Tensor, "n d"]  # of the decoder, before its output layer
+    inputs: Int[Tensor, "b t"]
+    features: Float[Tensor, "n d"]
     targets: Int[Tensor, " n"]
-    nll: Float[Tensor, " n"]  # negative log-likelihood of each target, without gradients
-    smoothing: float  # of the cross-entropy
-    choices: SampledChoices  # the positions that hard attention sampled
-    trace: Trace | None  # the attention weights, if a term reads them
+    nll: Float[Tensor, " n"]
+    smoothing: float
+    choices: SampledChoices
+    trace: Trace | None
 
 
 class LossTerm(ABC):
-    """A further term of a loss."""
+    """Is a further term of a loss."""
 
     reads_attention: ClassVar[bool] = False  # whether the attention weights must be recorded
 
     def needs_references(self, step: int) -> bool:
-        """Whether the batches of an update must carry all targets of their sources."""
+        """Return whether the batches of an update must carry all targets of their sources.
+
+        Args:
+            step: the number of the update, from 1.
+        """
         return False
 
     @abstractmethod
     def add(self, total: Float[Tensor, ""], forward: ForwardPass, step: int) -> Float[Tensor, ""]:
-        """The loss with this term.
+        """Return the loss with this term.
 
         Args:
             total: the loss so far, summed over the target tokens.
-            forward: what the model computed.
-            step: the number of the update.
+            forward: what the model computed for the batch.
+            step: the number of the update, from 1; at step 0 no schedule has begun.
         """

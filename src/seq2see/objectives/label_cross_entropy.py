@@ -13,11 +13,11 @@ from seq2see.objectives.objective import Loss
 
 
 class LabelObjective:
-    """What both kinds of label cross-entropy have in common: they have no schedule, and need no references.
+    """Is the base of both kinds of label cross-entropy, which follow no schedule and need no references.
 
     Args:
-        smoothing: e, label smoothing.
-        class_weights: w, one for each label; without, all are 1.
+        smoothing: e, label smoothing; 0 for none.
+        class_weights: w, one for each label; None is 1 for all.
     """
 
     def __init__(self, *, smoothing: float = 0.0, class_weights: Sequence[float] | None = None) -> None:
@@ -25,32 +25,36 @@ class LabelObjective:
         self.class_weights = None if class_weights is None else torch.tensor(class_weights)
 
     def needs_references(self, step: int) -> bool:
-        """The labels of a batch are all there is to know of its sources."""
+        """Return False: a batch of a classifier has all labels of its sources.
+
+        Args:
+            step: the number of the update; it has no effect.
+        """
         return False
 
 
 class LabelCrossEntropy(LabelObjective):
-    """The cross-entropy of one label a source, summed over sources: - sum_k w_k q_k log p(k | source).
+    """Computes the cross-entropy of one label a source, summed over sources: - sum_k w_k q_k log p(k | source).
 
     q gives 1 - e to the label of the source and spreads e evenly over all labels (Szegedy et al. 2016,
     arXiv:1512.00567).
     """
 
     def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
-        """The loss of a batch."""
+        """Return the loss of a batch; `step` has no effect."""
         logits, labels = model(batch.source, batch.source_mask), batch.targets[:, 0]
         total = F.cross_entropy(logits, labels, self.class_weights, label_smoothing=self.smoothing, reduction="sum")
         return Loss(total, F.cross_entropy(logits.detach(), labels, reduction="sum"), len(labels))
 
 
 class BinaryCrossEntropy(LabelObjective):
-    """The cross-entropy of each label against its absence, summed over sources, which may have several labels.
+    """Computes the cross-entropy of each label against its absence, summed over sources, which may have several labels.
 
     - sum_k w_k q_k log p_k + (1 - q_k) log(1 - p_k), where q_k is 1 - e / 2 for a label of the source, else e / 2.
     """
 
     def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
-        """The loss of a batch."""
+        """Return the loss of a batch; `step` has no effect."""
         logits = model(batch.source, batch.source_mask)
         truth = mark_labels(batch.targets, batch.target_mask, logits.shape[1])
         smooth = truth * (1 - self.smoothing) + self.smoothing / 2
@@ -60,6 +64,12 @@ class BinaryCrossEntropy(LabelObjective):
 
 
 def mark_labels(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"], labels: int) -> Float[Tensor, "b c"]:
-    """1 at the labels of each source, 0 elsewhere."""
+    """Return a matrix with 1 at the labels of each source and 0 elsewhere.
+
+    Args:
+        targets: the numbers of the labels of each source, padded, [b t].
+        mask: True at labels, False at padding, [b t].
+        labels: how many labels c there are to choose from.
+    """
     marked = torch.zeros(len(targets), labels + 1)  # what is masked goes to the last column
     return marked.scatter_(1, targets.where(mask, labels), 1.0)[:, :labels]

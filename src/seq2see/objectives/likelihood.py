@@ -19,28 +19,42 @@ from seq2see.objectives.objective import Loss
 
 @runtime_checkable
 class InputPolicy(Protocol):
-    """What a decoder reads in training."""
+    """Chooses what a decoder reads in training."""
 
     def __call__(self, model: Seq2Seq, memory: Memory, batch: Batch, step: int) -> Int[Tensor, "b t"]:
-        """The inputs of the decoder: one for each target token, the start token first."""
+        """Return the inputs of the decoder: one for each target token, the start token first.
+
+        Args:
+            model: the model that learns.
+            memory: what its encoder returned for the sources of the batch.
+            batch: the batch with the true targets.
+            step: the number of the update, from 1; at step 0 no schedule has begun.
+        """
         ...
 
 
 def teacher_forcing(model: Seq2Seq, memory: Memory, batch: Batch, step: int) -> Int[Tensor, "b t"]:
-    """The true targets, one position late."""
+    """Return the true targets, one position late, with the start token first.
+
+    Args:
+        model: has no effect.
+        memory: has no effect.
+        batch: the batch with the true targets.
+        step: has no effect.
+    """
     return batch.inputs
 
 
 class Likelihood:
-    """The summed cross-entropy of all target tokens; padding is never computed at the output layer.
+    """Computes the summed cross-entropy of all target tokens; padding is never computed at the output layer.
 
     L = - sum_t sum_w q_t(w) log p(w | y_<t, x), where q_t gives 1 - e to the target y_t and spreads e evenly over the
-    vocabulary: label smoothing, Szegedy et al. 2016, section 7 (arXiv:1512.00567).
+    vocabulary: label smoothing (Szegedy et al. 2016, arXiv:1512.00567, section 7).
 
     Args:
         smoothing: e; 0 is the plain negative log-likelihood.
-        inputs: what the decoder reads in the place of y_<t.
-        terms: are added one after the other, each to the loss so far.
+        inputs: chooses what the decoder reads in the place of y_<t.
+        terms: further terms, each of which gets the loss with those before it.
     """
 
     def __init__(
@@ -49,18 +63,22 @@ class Likelihood:
         self.smoothing, self.inputs, self.terms = smoothing, inputs, tuple(terms)
 
     def __call__(self, model: Seq2Seq, batch: Batch, step: int) -> Loss:
-        """The loss of a batch at an update."""
+        """Return the loss of a batch at an update."""
         forward, total = self._run(model, batch, step)
         for term in self.terms:
             total = term.add(total, forward, step)
         return Loss(total, forward.nll.sum(), len(forward.targets))
 
     def needs_references(self, step: int) -> bool:
-        """Whether a term needs all targets of the sources at an update."""
+        """Return whether a term needs all targets of the sources at an update.
+
+        Args:
+            step: the number of the update, from 1.
+        """
         return any(term.needs_references(step) for term in self.terms)
 
     def _run(self, model: Seq2Seq, batch: Batch, step: int) -> tuple[ForwardPass, Tensor]:
-        """The forward pass, and the cross-entropy that its terms are added to."""
+        """Return the forward pass, and the cross-entropy that the terms are added to."""
         decoder, output, mask = model.decoder, model.decoder.output, batch.target_mask
         memory = model.encoder(batch.source, batch.source_mask)
         inputs = self.inputs(model, memory, batch, step)

@@ -1,4 +1,4 @@
-"""Minimum risk training: outputs that the model samples become likelier by the reward that they earn."""
+"""Minimum risk training: the model maximises the expected reward of the outputs that it samples."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,42 +21,49 @@ from seq2see.objectives.forward_pass import ForwardPass, LossTerm
 from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw_several
 
-Reward = Callable[[Sequence[int], Sequence[Sequence[int]]], float]  # of an output, given all targets of its source
+# from the ids of an output and of all targets of its source to a number: the higher, the better
+Reward = Callable[[Sequence[int], Sequence[Sequence[int]]], float]
 
 SAMPLES_PER_SOURCE = 4  # the baseline of each is the mean reward of the others
 LONGEST_NGRAM = 4  # tokens
 EXTRA_TOKENS = 5  # by which a sample may be longer than the longest target of all sources in its batch
 NEVER_SAMPLED = [PAD, START, UNKNOWN]
 IMPOSSIBLE = -1e4  # the logit of a token that is never sampled: its probability is 0, and all gradients are finite
-# samples come from the model's probabilities to the power of 1 / TEMPERATURE, and these are what learns: a model that
-# learned with label smoothing gives a tenth to words that do not fit, and most outputs would have one of them
+# samples come from the model's probabilities to the power of 1 / TEMPERATURE, and training changes the probabilities
+# of that sharper distribution: a model trained with label smoothing gives a tenth to words that do not fit, and most
+# outputs sampled from its plain probabilities would have one of them
 TEMPERATURE = 0.5
 
 
 class MinimumRisk(LossTerm):
-    """Expected reward training: (1 - weight) L + weight * R, with R = - E_{y ~ p(y | x)} r(y, y*) for each source x.
+    """Mixes the loss so far L with the risk R: (1 - weight) L + weight R.
 
-    R is the risk of Shen et al. 2016 (arXiv:1512.02433) with the loss -r, and minus eq. 8 of Wu et al. 2016
-    (arXiv:1609.08144); the mixture with the likelihood is their eq. 9, with weights that add up to 1. The gradient of R
-    is estimated by REINFORCE from samples, each against the mean reward of the other samples of its source: the
-    self-critical training of Rennie et al. 2017 (arXiv:1612.00563, eq. 7) with a leave-one-out baseline.
+    For each source x, R = - E_{y ~ p(y | x)} r(y, y*) is the risk of Shen et al. 2016 (arXiv:1512.02433) with the loss
+    -r, and minus eq. 8 of Wu et al. 2016 (arXiv:1609.08144). The mixture with the likelihood is eq. 9 of the latter,
+    with weights that add up to 1. REINFORCE estimates the gradient of R from samples, each against the mean reward of
+    the other samples of its source: self-critical training (Rennie et al. 2017, arXiv:1612.00563, eq. 7) with a
+    leave-one-out baseline.
 
     Args:
         reward: r, of an output given all targets of its source.
-        weight: of the risk; the rest is that of the likelihood.
-        start: share of the updates of a training that come before, with the likelihood alone.
-        updates: of the training.
+        weight: the weight of the risk, from 0 to 1; the rest is that of the loss so far.
+        start: the share of the updates, from 0 to 1, that come first with the likelihood alone.
+        updates: all updates of the training.
     """
 
     def __init__(self, *, reward: Reward, weight: float, start: float, updates: int) -> None:
         self.reward, self.weight, self.start, self.updates = reward, weight, start, updates
 
     def needs_references(self, step: int) -> bool:
-        """Whether outputs are rewarded at an update."""
+        """Return whether the risk is part of the loss at an update, because rewards compare samples with all targets.
+
+        Args:
+            step: the number of the update, from 1.
+        """
         return step > self.start * self.updates
 
     def add(self, total: Float[Tensor, ""], forward: ForwardPass, step: int) -> Float[Tensor, ""]:
-        """The mixture of the loss so far and the risk, once the updates with the likelihood alone are over."""
+        """Return the mixture of the loss so far and the risk; before the risk starts, the loss so far."""
         if not self.needs_references(step):
             return total
         risk = expected_risk(forward.model.decoder, forward.memory, forward.batch, self.reward)
@@ -64,7 +71,7 @@ class MinimumRisk(LossTerm):
 
 
 def build_reward(kind: str, store: Store) -> Reward:
-    """The reward of a name.
+    """Return the reward of a name.
 
     Args:
         kind: `gleu`, or `cider`: CIDEr-D.
@@ -76,12 +83,19 @@ def build_reward(kind: str, store: Store) -> Reward:
 
 
 def expected_risk(decoder: Decoder, memory: Memory, batch: Batch, reward: Reward) -> Float[Tensor, ""]:
-    """R for all sources of a batch together.
+    """Return a sum over all sources of a batch whose gradient estimates that of R; its value is not R.
 
-    Its gradient is that of - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples.
+    It is - sum (r - b) log p(sample) / samples, with b the mean reward of the source's other samples, and p at
+    `TEMPERATURE`. The decoder computes in evaluation mode, and its mode is restored afterwards.
+
+    Args:
+        decoder: the decoder that samples and learns.
+        memory: what the encoder returned for the sources.
+        batch: the batch, which must carry all targets of its sources as `references`.
+        reward: r, of an output given all targets of its source.
     """
     training = decoder.training
-    decoder.train(False)  # the very model that samples is the one that learns; dropout would make another one of it
+    decoder.train(False)  # dropout would make the model that learns another one than the model that sampled
     longest = max(len(each) for references in batch.references for each in references)
     samples = sample_outputs(decoder, memory, longest=longest + EXTRA_TOKENS)
     references = [each for each in batch.references for _ in range(SAMPLES_PER_SOURCE)]
@@ -103,7 +117,7 @@ def _weighted_nll(
     weights: Float[Tensor, " n"],
     rows: Int[Tensor, " some"],
 ) -> Float[Tensor, ""]:
-    """Minus the weighted log-probabilities of some samples, summed."""
+    """Return minus the weighted log-probabilities of some samples, summed."""
     targets, mask = pad([samples[row] for row in rows.tolist()])
     inputs = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], dim=1)
     sources = replace(select(replace(memory, grid=None), rows // SAMPLES_PER_SOURCE), grid=memory.grid)
@@ -117,7 +131,15 @@ def _weighted_nll(
 
 @torch.no_grad()
 def sample_outputs(decoder: Decoder, memory: Memory, *, longest: int) -> list[tuple[int, ...]]:
-    """Some outputs for each source, those of one source together, with the end token last if it was reached."""
+    """Return `SAMPLES_PER_SOURCE` outputs for each source, those of one source together, without the start token.
+
+    The end token is last where it was reached before the longest length.
+
+    Args:
+        decoder: the decoder that samples, at `TEMPERATURE`.
+        memory: what the encoder returned for the sources.
+        longest: how many tokens an output may have, the end token included.
+    """
     fixed, state = decoder.begin(memory)
     limits = Limits(START, END, torch.full((len(memory.states),), longest), banned=NEVER_SAMPLED)
     found = draw_several(
@@ -133,12 +155,24 @@ def sample_outputs(decoder: Decoder, memory: Memory, *, longest: int) -> list[tu
 
 
 def best_gleu(output: Sequence[int], references: Sequence[Sequence[int]]) -> float:
-    """GLEU with the target that is most like the output; the end token does not count."""
+    """Return GLEU with the target that is most like the output; padding and the end token do not count.
+
+    Args:
+        output: the ids of the output.
+        references: the ids of each target of its source; at least one.
+    """
     return max(gleu(_strip(output), _strip(each)) for each in references)
 
 
 def gleu(output: Sequence[int], target: Sequence[int]) -> float:
-    """Wu et al. 2016, section 5.2: of all n-grams of one to four tokens, those in common over those of the longer."""
+    """Return GLEU, from 0 to 1: of all n-grams of one to four tokens, those in common over those of the longer text.
+
+    Wu et al. 2016 (arXiv:1609.08144), section 5.2: the smaller one of precision and recall.
+
+    Args:
+        output: the ids of the output, without the end token.
+        target: the ids of the target, without the end token.
+    """
     ours, theirs = _count_ngrams(output), _count_ngrams(target)
     return sum((ours & theirs).values()) / max(ours.total(), theirs.total(), 1)
 
@@ -149,5 +183,5 @@ def _count_ngrams(tokens: Sequence[int]) -> Counter[tuple[int, ...]]:
 
 
 def _strip(tokens: Sequence[int]) -> list[int]:
-    """The tokens without padding and end token."""
+    """Return the tokens without padding and end token."""
     return [token for token in tokens if token not in (PAD, END)]

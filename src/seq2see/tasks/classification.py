@@ -16,7 +16,8 @@ from seq2see.core.registry import part
 from seq2see.data.batch import Batch, Rows, collate, group_by_length
 from seq2see.data.modalities.label_set import LabelSet, split_labels
 from seq2see.data.modalities.learn import learn_labels, learn_modality
-from seq2see.data.modalities.modality import Modality, Sources, Target, match_targets
+from seq2see.data.modalities.modality import Modality, Sources
+from seq2see.data.modalities.target import Target, match_targets
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import Store
 from seq2see.metrics.labels import accuracy, multi_label_f1, score_labels
@@ -39,12 +40,19 @@ PLAIN = Train()  # no label smoothing, no class weights
 PREDICT_TOKENS = 16_384  # source positions that are read at once
 PREDICT_ROWS = 64  # sources that are read at once
 ONE_LABEL = Greedy()  # lists the most probable label alone
-LIKELY = 0.5  # where a source may have several labels, those that are at least so probable are chosen
+LIKELY = 0.5  # where a source may have several labels, those of at least this probability are chosen
 
 
 @dataclass(frozen=True)
 class Classification(Task):
-    """The task of choosing a label for each source, or several."""
+    """The task of choosing a label for each source, or several.
+
+    Args:
+        source: how sources are read.
+        target: the labels to choose from.
+        longest_target: the largest number of labels that one source has in training.
+        temperature: what logits are divided by before they become probabilities; `calibrate` fits it.
+    """
 
     name: ClassVar[str] = "classification"
     unit: ClassVar[str] = "sources"
@@ -53,7 +61,7 @@ class Classification(Task):
     source: Modality
     target: LabelSet
     longest_target: int = 1
-    temperature: float = 1.0  # what logits are divided by, so that probabilities are as often right as they say
+    temperature: float = 1.0
 
     @classmethod
     def learn(
@@ -68,11 +76,11 @@ class Classification(Task):
 
     @classmethod
     def list_labels(cls, config: Config, target: str) -> list[str]:
-        """The labels of a target."""
+        """Return the labels of a target."""
         return split_labels(target, config.label_separator)
 
     def build(self, config: Config) -> Classifier:
-        """A new model of the configured kind; its initial weights follow from the seed."""
+        """Return a new model of the configured kind; its initial weights follow from the seed."""
         quicken_products()
         with torch.random.fork_rng(devices=[]):  # the caller's own random numbers stay as they are
             torch.manual_seed(config.seed)
@@ -86,7 +94,7 @@ class Classification(Task):
     def objective(
         self, train: Train = PLAIN, *, teachers: Sequence[Seq2Seq] = (), reward: Reward | None = None
     ) -> Objective[Classifier]:
-        """What a training minimises: the cross-entropy of the labels, without teachers or rewards."""
+        """Return the training objective: the cross-entropy of the labels, without teachers or rewards."""
         if teachers or reward is not None:
             raise ConfigError(
                 "a classifier must be trained without train.distillation and train.minimum_risk, which are for models "
@@ -95,7 +103,7 @@ class Classification(Task):
         return build_label_objective(train, self.target)
 
     def loss(self, model: Network, batch: Batch) -> Loss:
-        """The negative log-likelihood of a batch, for validation."""
+        """Return the negative log-likelihood of a batch, for validation."""
         return self.objective()(Classifier.of(model), batch, 0)
 
     @torch.inference_mode()
@@ -111,7 +119,7 @@ class Classification(Task):
         others: Sequence[tuple[Task, Network]] = (),
         observer: SearchObserver | None = None,
     ) -> list[list[Output]]:
-        """Outputs for each source, the most probable label first, as many as the search lists.
+        """Return outputs for each source, the most probable label first, as many as the search lists.
 
         The other models have the same labels. Rules, prefixes and observers are for texts, and have no effect.
         """
@@ -126,14 +134,19 @@ class Classification(Task):
         return results
 
     def plan(self, sources: Sequence[str], search: Search = ONE_LABEL, *, workers: int = 1) -> list[list[int]]:
-        """The sources that are read together, batch by batch, for so many workers; blank ones are in none."""
+        """Return the rows of the sources that are read together, batch by batch; blank ones are in none."""
         rows = self._find_rows(sources)
         batches = _group(self.source.prepare([sources[row] for row in rows]), workers=workers)
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     @torch.inference_mode()
     def weigh(self, model: Classifier, sources: Sequence[str]) -> Float[Tensor, "b c"]:
-        """The probabilities of all labels for each source, none of which is blank."""
+        """Return the probabilities of all labels for each source.
+
+        Args:
+            model: a model that this task has built; it is put into evaluation mode.
+            sources: texts, documents or the paths of images, none of which is blank.
+        """
         model.eval()
         ready = self.source.prepare(sources)
         logits = torch.zeros(len(sources), len(self.target))
@@ -142,7 +155,16 @@ class Classification(Task):
         return make_probabilities(logits, temperature=self.temperature, many=self.target.many)
 
     def read(self, chances: Float[Tensor, " c"], source: str, *, count: int = 1) -> list[Output]:
-        """Probabilities as outputs: all labels that are likely enough, at least one; or the best one and its rivals."""
+        """Return probabilities as outputs, with the most probable label first.
+
+        Where a source may have several labels, there is one output with all labels of probability `LIKELY` or more; if
+        there are none, with the most probable label.
+
+        Args:
+            chances: the probability of every label, [c].
+            source: the source as it was given.
+            count: how many labels to list, each as one output; it has no effect where a source may have several labels.
+        """
         order = chances.argsort(descending=True, stable=True).tolist()
         values = chances.tolist()
         named = {self.target.names[number]: values[number] for number in order}
@@ -158,13 +180,13 @@ class Classification(Task):
 
     @torch.inference_mode()
     def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
-        """The probability of a label, or the mean of several, for each source of a batch."""
+        """Return the probability of a label, or the mean of several, for each source of a batch."""
         chances = make_probabilities(model(*given), temperature=self.temperature, many=self.target.many)
         return chances[:, list(output.ids)].mean(dim=1)
 
     @torch.inference_mode()
     def calibrate(self, model: Network, store: Store) -> dict[str, JsonValue]:
-        """The temperature (Guo et al. 2017, arXiv:1706.04599), fitted on held-out data."""
+        """Return the temperature (Guo et al. 2017, arXiv:1706.04599), fitted on held-out data."""
         model.eval()
         logits, truths = [], []
         for rows in _group(store.source):
@@ -174,30 +196,33 @@ class Classification(Task):
         return {"temperature": fit_temperature(torch.cat(logits), torch.cat(truths), many=self.target.many)}
 
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Classification":
-        """The task as it was when its weights were written."""
+        """Return the task with the temperature that was saved with its weights."""
         temperature = facts.get("temperature", 1.0)
         return replace(self, temperature=temperature if isinstance(temperature, float) else 1.0)
 
     def as_classification(self, model: Network) -> "tuple[Classification, Classifier]":
-        """This task and its model."""
+        """Return this task and its model."""
         return self, Classifier.of(model)
 
     def describe(self) -> str:
-        """What it reads and chooses from, for people."""
+        """Return what the task reads and which labels it chooses from, as text."""
         names = ", ".join(self.target.names[:6]) + (", ..." if len(self.target) > 6 else "")
         known = self.source.tokenizer
         counts = [] if known is None else [f"{len(known):,} tokens"]
         return ", ".join([*counts, f"{len(self.target):,} labels ({names})"])
 
     def is_correct(self, text: str, reference: str) -> bool:
-        """Whether the labels are those of the reference, in whatever order."""
+        """Return whether the labels are those of the reference, in whatever order."""
         mine, theirs = (set(split_labels(labels, self.target.separator)) for labels in (text, reference))
         return mine == theirs
 
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of this task; of several labels a source, accuracy is the share of sources with all right."""
+        """Return every metric of this task.
+
+        Where a source may have several labels, accuracy is the share of sources whose labels are all right.
+        """
         chosen, right = [output.text for output in outputs], [target.strip() for target in pairs.target]
         if not self.target.many:
             return score_labels(chosen, right, confidences=[output.score for output in outputs])
@@ -206,19 +231,19 @@ class Classification(Task):
         return [accuracy(*whole), *multi_label_f1(*cut)]
 
     def likelihood_metrics(self, model: Network, pairs: Pairs) -> list[Metric]:
-        """None: probabilities of labels are measured by their calibration."""
+        """Return no metric: probabilities of labels are measured by their calibration."""
         return []
 
     def validation_metrics(self, outputs: Sequence[Output], pairs: Pairs, *, nll: float) -> dict[str, float]:
-        """All metrics, for they are quick."""
+        """Return all metrics of `score`, for they are quick."""
         return {metric.name: metric.value for metric in self.score(outputs, pairs)}
 
     def _find_rows(self, sources: Sequence[str]) -> list[int]:
-        """The sources that are not blank."""
+        """Return the rows of the sources that are not blank."""
         return [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
 
 
 def _group(sources: Sources, *, workers: int = 1) -> list[Rows]:
-    """What is read together: neighbours in length, and never many at once."""
+    """Return the rows that are read together: neighbours in length, at most `PREDICT_ROWS` at once."""
     batches = group_by_length(sources.lengths, budget=PREDICT_TOKENS, workers=workers) if len(sources) else []
     return [part for batch in batches for part in np.split(batch, range(PREDICT_ROWS, len(batch), PREDICT_ROWS))]

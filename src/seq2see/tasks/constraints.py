@@ -21,16 +21,33 @@ Prefix = str | tuple[int, ...]  # what an output begins with, as text or as ids
 
 @dataclass(frozen=True)
 class Constraints:
-    """Rules and prefixes over a target vocabulary."""
+    """Holds rules and prefixes over a target vocabulary.
+
+    Args:
+        target: the tokenizer of the target.
+        rules: the rules that every output obeys.
+        prefixes: what each output begins with, one for each source of all batches; empty if no output has a prefix.
+        unknown: whether outputs may contain the unknown token.
+        observer: is told of every step of the search; None for no observer.
+    """
 
     target: Tokenizer
     rules: Rules
-    prefixes: Sequence[Prefix] = ()  # one for each text, or none at all
-    unknown: bool = False  # whether the unknown token may come
+    prefixes: Sequence[Prefix] = ()
+    unknown: bool = False
     observer: SearchObserver | None = None
 
     def limit(self, rows: Sequence[int], start: DecodeStart) -> Limits:
-        """The limits of a batch, which holds the given rows of all texts."""
+        """Return the limits of the search for one batch.
+
+        Args:
+            rows: the rows of the batch's sources among all sources.
+            start: the start of decoding for these sources, with the longest output of each.
+
+        Raises:
+            SearchError: if a prefix is longer than the longest output that the rules permit.
+            TokenError: if a prefix has tokens that outputs cannot have.
+        """
         banned = (PAD, START) if self.unknown else (PAD, START, UNKNOWN)
         heads = [self._heads[row] for row in rows] if self.prefixes else []
         lengths = torch.tensor([len(head) for head, _ in heads] or 0)
@@ -47,7 +64,7 @@ class Constraints:
         )
 
     def _longest(self, usual: Int[Tensor, " b"], prefix: Int[Tensor, "*b"]) -> Int[Tensor, " b"]:
-        """The longest output of each source; a prefix comes on top of what is usual."""
+        """Return the longest output of each source; the tokens of a prefix are added to the usual length."""
         if self.rules.max_length is not None:
             return torch.full_like(usual, self.rules.max_length)
         return (usual + prefix).clamp(min=self.rules.min_length + 1)
@@ -62,7 +79,7 @@ class Constraints:
 
     @cached_property
     def _heads(self) -> list[tuple[list[int], bool]]:
-        """The tokens of each prefix, and whether a new word must begin behind them."""
+        """Return the tokens of each prefix, and whether a new word must begin after them."""
         heads = [self._cut(text) for text in self.prefixes]
         longest = self.rules.max_length
         for (head, _), text in zip(heads, self.prefixes, strict=True):
@@ -74,7 +91,7 @@ class Constraints:
         return heads
 
     def _cut(self, text: Prefix) -> tuple[list[int], bool]:
-        """The tokens of one prefix; a space at its end is the mark of the word that follows, not a token."""
+        """Return the tokens of one prefix; a space at its end is the mark of the word that follows, not a token."""
         if isinstance(text, tuple):
             return self._check(text), False
         if not text.strip():
@@ -88,7 +105,7 @@ class Constraints:
         return self.target.ids([text])[0][:-1], ended
 
     def _check(self, ids: tuple[int, ...]) -> list[int]:
-        """Ids that an output may begin with: only its last may be the end mark."""
+        """Return ids that an output may begin with: only its last may be the end mark."""
         for place, number in enumerate(ids, 1):
             if not END <= number < len(self.target) or (number == END and place < len(ids)):
                 raise TokenError(

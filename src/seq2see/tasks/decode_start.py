@@ -18,25 +18,52 @@ from seq2see.search.hypothesis import Step
 
 @dataclass(frozen=True)
 class DecodeStart:
-    """What a search is given for a batch of sources."""
+    """Holds what a search is given for a batch of sources.
 
-    step: Step[Any, Any]  # of any decoder: its state is a tree that only it reads
+    Args:
+        step: the step function of a decoder, or of an ensemble: from tokens, state and `fixed` to logits and the next
+            state.
+        state: the state before the first step, a tree with one row a source, which only `step` reads.
+        fixed: what is constant for each source, a tree with one row a source, which only `step` reads.
+        longest: how many tokens the output of each source may have, the end token included, unless the rules say
+            otherwise, [b].
+        coverage: reads off a state the attention that each hypothesis has paid to each source position, [n s]; None if
+            nobody adds it up.
+    """
+
+    step: Step[Any, Any]
     state: object
     fixed: object
-    longest: Int[Tensor, " b"]  # tokens an output may have, unless max_length says otherwise
-    coverage: Callable[[Any], Tensor] | None = None  # of a state: the attention paid to each source position [n s]
+    longest: Int[Tensor, " b"]
+    coverage: Callable[[Any], Tensor] | None = None
 
 
 @dataclass(frozen=True)
 class Covered:
-    """A decoder's state, and the attention each hypothesis has paid to each source position so far."""
+    """Holds a decoder's state, and the attention that each hypothesis has paid to each source position so far.
+
+    Args:
+        inner: the decoder's own state.
+        paid: the attention, summed over the steps, [n s]; it starts at 1 where the source is padding, which so counts
+            as covered.
+    """
 
     inner: object
-    paid: Float[Tensor, "n s"]  # 1 where the source is padded: that is covered
+    paid: Float[Tensor, "n s"]
 
 
 def cover(start: DecodeStart, model: Seq2Seq, memory: Memory) -> DecodeStart:
-    """The same start with a step that adds up the attention of `model`."""
+    """Return the same start with a step that adds up the attention to the source.
+
+    Args:
+        start: the start of one model.
+        model: that model, whose attention is recorded at each step.
+        memory: what its encoder returned for the sources.
+
+    Raises:
+        SearchError: if the states of the memory are rows of a machine and not tokens; at the first step, if the model
+            does not attend to every position of the source.
+    """
     if memory.head_weights is not None:
         raise SearchError("leave out coverage_penalty: this model reads a memory whose rows stand for no source token.")
 
@@ -53,9 +80,13 @@ def cover(start: DecodeStart, model: Seq2Seq, memory: Memory) -> DecodeStart:
 
 
 def look_up(trace: Trace, shape: torch.Size) -> Float[Tensor, "n s"]:
-    """The attention of one step to the source, averaged over heads and Attends.
+    """Return the attention of one step to the source, averaged over heads and over the layers that attend to it.
 
     A row of weights is a hypothesis, or a source with its hypotheses as queries; either way they come in order.
+
+    Args:
+        trace: the attention of one step.
+        shape: the shape of the result: n hypotheses, s source positions.
     """
     maps = [trace.weights(name) for name in trace.source_names]
     means = [weights.mean(dim=1).reshape(shape) for weights in maps if weights.shape[-1] == shape[1]]
@@ -65,7 +96,12 @@ def look_up(trace: Trace, shape: torch.Size) -> Float[Tensor, "n s"]:
 
 
 def renumber(start: DecodeStart, ids: Int[Tensor, " v"]) -> DecodeStart:
-    """The same start for a vocabulary in another order: `ids` are the model's own ids in that order."""
+    """Return the same start for a vocabulary in another order.
+
+    Args:
+        start: the start of a model with a vocabulary of its own.
+        ids: the ids that this model has for the tokens of the other vocabulary, in the order of the latter, [v].
+    """
 
     def step(tokens: Tensor, state: object, fixed: object) -> tuple[Tensor, object]:
         logits, state = start.step(ids[tokens], state, fixed)
@@ -75,7 +111,13 @@ def renumber(start: DecodeStart, ids: Int[Tensor, " v"]) -> DecodeStart:
 
 
 def join(starts: Sequence[DecodeStart]) -> DecodeStart:
-    """One start from those of several models, whose probabilities are averaged; the first one's coverage counts."""
+    """Return one start from those of several models, whose probabilities are averaged (an ensemble).
+
+    The longest output of a source is the longest one of any model, and the coverage is that of the first model.
+
+    Args:
+        starts: the starts of the models for the same sources and one vocabulary; at least one.
+    """
     first = starts[0]
     if len(starts) == 1:
         return first

@@ -14,7 +14,7 @@ log = logging.getLogger("seq2see")
 
 @runtime_checkable
 class Scores(Protocol):
-    """A function from outputs and their references to metrics."""
+    """Is a function from outputs and their references to metrics."""
 
     def __call__(
         self, outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
@@ -24,7 +24,13 @@ class Scores(Protocol):
 def score_all_captions(
     outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[Metric]:
-    """Every metric of captions; METEOR where Java and its program are, and can score."""
+    """Return every metric of captions; METEOR only where Java and its program are installed and work.
+
+    Args:
+        outputs: one caption for each image.
+        references: all reference captions of each image.
+        bleu_tokenizer: has no effect, because captions have a tokenization of their own.
+    """
     try:
         with Meteor() if explain_absence() is None else nullcontext() as meteor:
             scores = score_captions(outputs, references, meteor=meteor)
@@ -37,7 +43,13 @@ def score_all_captions(
 def score_captions_quickly(
     outputs: Sequence[str], references: References, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
 ) -> list[Metric]:
-    """The metrics of captions that are quick enough for every validation."""
+    """Return the metrics of captions that are quick enough for every validation.
+
+    Args:
+        outputs: one caption for each image.
+        references: all reference captions of each image.
+        bleu_tokenizer: has no effect, because captions have a tokenization of their own.
+    """
     return validation_caption_metrics(outputs, references)
 
 

@@ -24,10 +24,10 @@ class Replay:
     """What a model computed for a batch of given outputs.
 
     Args:
-        targets: [b t], the ids of the outputs, padded.
-        memory: what the encoder made of the sources.
-        features: [b t d], what the output layer sees before each token.
-        output_layer: from features to logits.
+        targets: the ids of the outputs, the end mark included, padded, [b t].
+        memory: what the encoder returned for the sources.
+        features: what the output layer sees before each token, [b t d].
+        output_layer: the layer from features to logits.
         trace: the attention of the pass; None unless it was traced.
     """
 
@@ -56,10 +56,10 @@ def replay(
     """Run the model over given outputs, in evaluation mode; a traced run keeps the weights of every Attend.
 
     Args:
-        model: the model.
-        sources: a batch of b sources and its mask, as the encoder takes them.
+        model: the model; it is put into evaluation mode.
+        sources: a batch of b sources and its mask (True at real positions), as the encoder takes them.
         outputs: the ids of an output for each source, the end mark included.
-        traced: whether to record attention; a model without any raises an AttentionError then.
+        traced: whether to record attention; a model without attention then raises an AttentionError.
     """
     model.eval()
     targets, _ = pad(outputs)

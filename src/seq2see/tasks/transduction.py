@@ -15,7 +15,8 @@ from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.modalities.learn import learn_modality, learn_tokenizer
-from seq2see.data.modalities.modality import Modality, Target, match_targets
+from seq2see.data.modalities.modality import Modality
+from seq2see.data.modalities.target import Target, match_targets
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import Store, cache_folder
@@ -39,14 +40,18 @@ from seq2see.tasks.replay import replay
 from seq2see.tasks.task import Output, Prefix, Task
 
 LIKELIHOOD = Likelihood()  # plain: no label smoothing, no further terms
-PREDICT_TOKENS = 8192  # source positions, times hypotheses, that are decoded at once
+PREDICT_TOKENS = 8192  # source positions that greedy search decodes at once, and scoring reads at once
 
 
 @dataclass(frozen=True)
 class Transduction(Task):
     """The task of writing a text for each source: translation, captioning, and whatever else has pairs.
 
-    An output may always become as long as the longest target in training.
+    Args:
+        source: how sources are read.
+        target: the tokenizer of the target.
+        longest_target: tokens of the longest target in training, end mark included; an output may always become as
+            long.
     """
 
     name: ClassVar[str] = "transduction"
@@ -76,11 +81,11 @@ class Transduction(Task):
 
     @classmethod
     def list_labels(cls, config: Config, target: str) -> list[str]:
-        """None: a target is a text."""
+        """Return no labels: a target is a text."""
         return []
 
     def build(self, config: Config) -> Seq2Seq:
-        """A new model of the configured kind; its initial weights follow from the seed."""
+        """Return a new model of the configured kind; its initial weights follow from the seed."""
         quicken_products()
         share, joint = config.model.share or (), config.tokens.joint is not None
         if "embeddings" in share and not joint:
@@ -105,27 +110,38 @@ class Transduction(Task):
     def objective(
         self, train: Train, *, teachers: Sequence[Seq2Seq] = (), reward: Reward | None = None
     ) -> Objective[Seq2Seq]:
-        """What a training minimises: the likelihood of the targets, with what else is asked for."""
+        """Return the training objective: the likelihood of the targets, and the terms of the configuration."""
         return build_sequence_objective(train, teachers=teachers, reward=reward)
 
     def loss(self, model: Network, batch: Batch) -> Loss:
-        """The negative log-likelihood of a batch, for validation."""
+        """Return the negative log-likelihood of a batch, for validation."""
         return LIKELIHOOD(Seq2Seq.of(model), batch, 0)
 
     @torch.inference_mode()
     def likelihood(self, model: Seq2Seq, store: Store, *, budget: int) -> tuple[float, int]:
-        """The negative log-likelihood of all targets of a store, and how many tokens they have."""
+        """Return the negative log-likelihood of all targets of a store in nats, and how many tokens they have.
+
+        Args:
+            model: a model that this task has built; it is put into evaluation mode.
+            store: the sources with the targets whose likelihood is computed.
+            budget: the largest number of positions in a batch, padding included.
+        """
         model.eval()
         plan = plan_batches(store.source.lengths, store.target.lengths, budget=budget, seed=0, epoch=0)
         losses = [self.loss(model, collate(store, rows)) for rows in plan]
         return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
 
     def likelihood_metrics(self, model: Network, pairs: Pairs) -> list[Metric]:
-        """The perplexity of the model on given targets."""
+        """Return the perplexity of the model on given targets."""
         return [self.perplexity(Seq2Seq.of(model), pairs)]
 
     def perplexity(self, model: Seq2Seq, pairs: Pairs) -> Metric:
-        """exp of the mean negative log-likelihood of a token of the given targets."""
+        """Return exp of the mean negative log-likelihood of a token of the given targets, end marks included.
+
+        Args:
+            model: a model that this task has built.
+            pairs: the sources with their targets; where a source has several, each counts.
+        """
         pairs = pairs.ungroup()
         sources = self.source.prepare(pairs.source, cache=cache_folder(), encoder=model.encoder)
         store = Store(sources, pack(self.target.ids(pairs.target)), fingerprint="")
@@ -146,7 +162,7 @@ class Transduction(Task):
         others: Sequence[tuple[Task, Network]] = (),
         observer: SearchObserver | None = None,
     ) -> list[list[Output]]:
-        """Outputs for each source, best first; a blank source has a blank output.
+        """Return outputs for each source, best first; a blank source has a blank output.
 
         The other models have the same target vocabulary; the observer knows the sources by their places.
         """
@@ -166,7 +182,7 @@ class Transduction(Task):
         return results
 
     def plan(self, sources: Sequence[str], search: Search, *, workers: int = 1) -> list[list[int]]:
-        """The sources that are decoded together, batch by batch, for so many workers; blank ones are in none."""
+        """Return the rows of the sources that are decoded together, batch by batch; blank ones are in none."""
         rows = [row for row, source in enumerate(sources) if not self.source.is_blank(source)]
         if not rows:
             return []
@@ -177,7 +193,13 @@ class Transduction(Task):
         return [[rows[place] for place in batch.tolist()] for batch in batches]
 
     def begin(self, model: Seq2Seq, sources: Sequence[str], *, covering: bool = False) -> DecodeStart:
-        """Encode a batch of sources; `covering` makes the step add up the attention paid to them."""
+        """Encode a batch of sources, and return the start of decoding.
+
+        Args:
+            model: a model that this task has built; it is put into evaluation mode.
+            sources: the sources of the batch, none of which is blank.
+            covering: whether the step also adds up the attention paid to the sources, for a coverage penalty.
+        """
         model.eval()
         source, mask = self.source.prepare(sources).gather(range(len(sources)))
         memory = model.encoder(source, mask)
@@ -188,58 +210,67 @@ class Transduction(Task):
         return cover(start, model, memory) if covering else start
 
     def describe(self) -> str:
-        """What it reads and writes, for people."""
+        """Return how many tokens the vocabularies of source and target have, as text."""
         known = self.source.tokenizer
         counts = [] if known is None else [f"{len(known):,} source"]
         return " and ".join([*counts, f"{len(self.target):,} target tokens"])
 
     def group_references(self, pairs: Pairs) -> Pairs:
-        """What outputs are compared with: an image counts once, with all its captions, and a text with its list."""
+        """Return what outputs are compared with: each image once, with all its captions, or each text with its list."""
         return self.source.group_references(pairs)
 
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Transduction":
-        """The task as it was when its weights were written."""
+        """Return the task with the longest target that was saved with its weights."""
         longest = facts.get("longest_target", 0)
         return replace(self, longest_target=longest if isinstance(longest, int) else 0)
 
     def as_transduction(self, model: Network) -> "tuple[Transduction, Seq2Seq]":
-        """This task and its model."""
+        """Return this task and its model."""
         return self, Seq2Seq.of(model)
 
     def is_correct(self, text: str, reference: str) -> bool:
-        """Whether a text is the reference, letter by letter."""
+        """Return whether a text equals the reference in Unicode's composed form (NFC)."""
         return is_match(text, reference)
 
     def score(
         self, outputs: Sequence[Output], pairs: Pairs, *, bleu_tokenizer: str = DEFAULT_TOKENIZER
     ) -> list[Metric]:
-        """Every metric of texts, or of captions if sources are images."""
+        """Return every metric of texts, or of captions if sources are images."""
         texts = [output.text for output in outputs]
         return SCORES[self.source.name](texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
 
     def validation_metrics(self, outputs: Sequence[Output], pairs: Pairs, *, nll: float) -> dict[str, float]:
-        """The quick metrics of texts or captions, and the perplexity."""
+        """Return the quick metrics of texts or captions, and the perplexity."""
         metrics = VALIDATION_SCORES[self.source.name]([output.text for output in outputs], pairs.references)
         return {**{metric.name: metric.value for metric in metrics}, "perplexity": to_perplexity(nll)}
 
     @torch.inference_mode()
     def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
-        """The log-probability of a text for each source of a batch."""
+        """Return the log-probability of a text for each source of a batch."""
         return replay(Seq2Seq.of(model), given, [output.ids] * len(given[0])).log_probability()
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
-        """A hypothesis as text with tokens."""
+        """Return a hypothesis as text with tokens.
+
+        Args:
+            hypothesis: what the search found.
+            source: the source as it was given.
+        """
         tokens = self.target.tokens(hypothesis.tokens, confidences=[exp(one) for one in hypothesis.logprobs])
         text = self.target.decode(hypothesis.tokens)
         return Output(text, hypothesis.score, tokens, hypothesis.tokens, source, hypothesis.finished)
 
 
 def _come_apart(config: Config) -> bool:
-    """Whether both halves begin with weights of their own, from two runs."""
+    """Return whether encoder and decoder begin with the weights of two different runs."""
     halves = {config.init.encoder, config.init.decoder} if config.init is not None else set()
     return len(halves - {None}) == 2
 
 
 def to_perplexity(nll: float) -> float:
-    """exp of the mean negative log-likelihood of a token, as far as there are numbers for it."""
+    """Return exp of the mean negative log-likelihood of a token, at most exp(700), which a float can still hold.
+
+    Args:
+        nll: the mean, in nats.
+    """
     return exp(min(nll, 700.0))

@@ -34,16 +34,28 @@ class Backbone(nn.Module):
         self.register_buffer("std", torch.tensor(std).view(3, 1, 1), persistent=False)
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[FeatureMap]:
-        """Return all feature maps, from the first and finest to the last."""
+        """Return all feature maps, from the first and finest to the last.
+
+        Args:
+            pixels: images of three channels from 0 to 255, [b 3 y x].
+        """
         scaled = (pixels.to(self.mean.dtype) - self.mean) / self.std
         return self.compute_maps(scaled.contiguous(memory_format=torch.channels_last))  # faster convolutions on CPUs
 
     def compute_maps(self, scaled: Float[Tensor, "b 3 y x"]) -> list[FeatureMap]:
-        """Return all feature maps of scaled pixels."""
+        """Return all feature maps, from the finest to the coarsest.
+
+        Args:
+            scaled: pixels minus `mean`, divided by `std`, [b 3 y x].
+        """
         raise NotImplementedError
 
     def truncate(self, depth: int) -> None:
-        """Remove the layers after the first `depth` maps."""
+        """Remove the layers that only later maps need.
+
+        Args:
+            depth: how many of the first maps to keep.
+        """
         raise NotImplementedError
 
     @property
@@ -52,7 +64,11 @@ class Backbone(nn.Module):
         return self
 
     def train(self, mode: bool = True) -> "Backbone":
-        """Set training mode, which a pretrained backbone ignores."""
+        """Set training mode; a pretrained backbone stays in evaluation mode.
+
+        Args:
+            mode: True for training, False for evaluation.
+        """
         return super().train(mode and not self.pretrained)
 
     def fingerprint(self) -> str:

@@ -51,6 +51,11 @@ class BackboneEnsemble(Backbone):
         self.nets: TypedModuleList[Backbone] = TypedModuleList(nets)
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"]) -> list[FeatureMap]:
+        """Return the maps of all backbones, one backbone after the other.
+
+        Args:
+            pixels: images of three channels from 0 to 255, [b 3 y x].
+        """
         return [each for net in self.nets for each in net(pixels)]
 
     @property

@@ -23,12 +23,12 @@ from seq2see.system.files import cache_folder, write_atomic
 class EfficientNetLite(Backbone):
     """Is EfficientNet (Tan & Le 2019, arXiv:1905.11946) in the Lite form, in three sizes, pretrained on ImageNet.
 
-    The Lite form has no squeeze-and-excitation, and ReLU6. Maps: after each of its seven stages (of the smallest, at
-    224 pixels: 112, 56, 28, 14, 14, 7 and 7 cells a side, of 16, 24, 40, 80, 112, 192 and 320 channels) and after its
-    head (7 cells a side, 1280 channels).
+    The Lite form has no squeeze-and-excitation, and its activation is ReLU6. There is a map after each of its seven
+    stages and after its head. For the smallest one, at 224 pixels, the stages have 112, 56, 28, 14, 14, 7 and 7 cells a
+    side of 16, 24, 40, 80, 112, 192 and 320 channels, and the head has 7 cells a side of 1280 channels.
 
     Args:
-        name: one of `sizes`.
+        name: one of `sizes`; the package with its weights must be installed.
         image_size: pixels a side of an image.
     """
 

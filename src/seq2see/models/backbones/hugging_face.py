@@ -22,12 +22,13 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)  # of
 class HuggingFaceBackbone(Backbone):
     """Is any vision model of Hugging Face transformers, by its name on the hub or from a folder; never from a pickle.
 
-    Maps: its hidden states; the tokens of a Vision Transformer before those of the patches are left out. Pixels are
-    scaled as its preprocessor_config.json says, or else by the mean and deviation of ImageNet.
+    Its maps are the hidden states of the model; of a Vision Transformer only those of the patches are used, not those
+    of the tokens before them. Pixels are scaled as the model's preprocessor_config.json says; without that file, by the
+    mean and deviation of ImageNet.
 
     Args:
-        name: on the hub, or a folder.
-        image_size: pixels a side of an image.
+        name: the name of the model on the hub, or a folder.
+        image_size: pixels a side of an image; the constructor runs one image of that size to see whether it fits.
     """
 
     pretrained = True
@@ -61,7 +62,13 @@ class HuggingFaceBackbone(Backbone):
 
 
 def import_package(module: str, backbone: str, packages: Sequence[str]) -> Any:  # modules of others have no types
-    """Import what a backbone needs, or say which packages to install."""
+    """Import a package that a backbone needs, or raise an error that says which packages to install.
+
+    Args:
+        module: the module to import.
+        backbone: the name of the backbone, for the error message.
+        packages: the names of all packages to install, for the error message.
+    """
     try:
         return import_module(module)
     except ImportError as error:

@@ -14,12 +14,12 @@ GROUPS = 8  # of channels, in group normalisation
 class SmallCnn(Backbone):
     """Has stages of two convolutions, each at half the resolution of the one before.
 
-    It normalises groups of channels or single cells and never batches: images do not depend on each other, in training
-    either.
+    It normalises groups of channels or single cells and never batches, so that images do not depend on each other, not
+    even in training.
 
     Args:
         norm: makes the normalisation layer for a number of channels.
-        widths: the channels of each stage.
+        widths: the channels of each stage, from the finest map to the coarsest.
     """
 
     def __init__(self, *, norm: Callable[[int], nn.Module], widths: Sequence[int] = (32, 64, 128, 256)) -> None:
@@ -44,6 +44,9 @@ class GroupNorm(nn.GroupNorm):
     """Normalises groups of channels over a whole map, so that every cell depends on all others.
 
     Wu & He 2018 (arXiv:1803.08494).
+
+    Args:
+        channels: channels of the map; a multiple of `GROUPS`.
     """
 
     def __init__(self, channels: int) -> None:
@@ -57,7 +60,11 @@ class CellNorm(nn.LayerNorm):
     """
 
     def forward(self, states: FeatureMap) -> FeatureMap:
-        """Return the normalised map [b d y x]."""
+        """Return the normalised map, [b d y x].
+
+        Args:
+            states: the map before, [b d y x].
+        """
         return super().forward(states.movedim(1, 3)).movedim(3, 1)
 
 

@@ -6,6 +6,7 @@ Public for plug-ins: `seq2see.testing.check_decoder` checks a decoder of your ow
 __all__ = [
     "conv_decoder",
     "lstmn_decoder",
+    "lstmn_layer",
     "ntm_decoder",
     "rnn_decoder",
     "transformer_decoder",

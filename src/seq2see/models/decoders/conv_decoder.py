@@ -25,7 +25,13 @@ SCALED_DOT = Part[Score]("score", "scaled_dot")
 
 @dataclass(frozen=True)
 class ConvMemory:
-    """Holds what is constant while one source is read: keys for each layer, and the values they share."""
+    """Holds what is constant while one source is read: keys for each layer, and the values they share.
+
+    Args:
+        mask: True at real positions of the source, [b s].
+        keys: for each layer what its attention prepared from the memory's states, [b 1 s _].
+        values: what attention sums, [b 1 s m]: the memory's values times sqrt(source length) (section 3.4).
+    """
 
     mask: Bool[Tensor, "b s"]
     keys: tuple[Float[Tensor, "b 1 s _"], ...]
@@ -34,7 +40,12 @@ class ConvMemory:
 
 @dataclass(frozen=True)
 class ConvState:
-    """Holds the state of a convolutional decoder: the last width - 1 inputs of each layer, and the next position."""
+    """Holds the state of a convolutional decoder.
+
+    Args:
+        past: for each layer its inputs at the last width - 1 positions, [n w d]; zeros before the first position.
+        position: number of tokens read so far, [n].
+    """
 
     past: tuple[Float[Tensor, "n w d"], ...]
     position: Int[Tensor, " n"]
@@ -81,7 +92,15 @@ class ConvLayer(nn.Module):
         keys: Float[Tensor, "b 1 s _"],
         reading: ConvMemory,
     ) -> tuple[Float[Tensor, "n t d"], Float[Tensor, "n w d"]]:
-        """Return the outputs at the next t positions, and the inputs that positions after them will see."""
+        """Return the outputs at the next t positions, and the inputs that positions after them will see.
+
+        Args:
+            inputs: the outputs of the layer below at these positions, [n t d].
+            past: the inputs of this layer at the last width - 1 positions before them, [n w d].
+            embedded: the embeddings g of the tokens at these positions, [n t e].
+            keys: the keys of the source for this layer, [b 1 s _].
+            reading: the values and the mask of the source; n is a multiple of its rows b.
+        """
         seen = torch.cat([past, self.dropout(inputs)], dim=1)
         hidden = (self.convolution(seen) + inputs) * SQRT_HALF
         query = (self.query(hidden) + embedded) * SQRT_HALF
@@ -139,7 +158,11 @@ class ConvDecoder(nn.Module):
         return [[layer.convolution] for layer in self.layers]
 
     def begin(self, memory: Memory) -> tuple[ConvMemory, ConvState]:
-        """Return what is constant for each source, and the state before the first step."""
+        """Return what is constant for each source, and the state before the first step.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         states = memory.states.unsqueeze(1)
         # section 3.4: a mean of m vectors has a variance m times smaller; done to the values, it is done once
         lengths = memory.mask.sum(dim=1).to(states.dtype)[:, None, None, None]
@@ -155,17 +178,33 @@ class ConvDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " n"], state: ConvState, reading: ConvMemory
     ) -> tuple[Float[Tensor, "n v"], ConvState]:
-        """Return the logits of the next token after one more token, and the state after it."""
+        """Return the logits [n v] of the next token after one more token, and the state after it.
+
+        Args:
+            tokens: the last token of each hypothesis, [n]; the start token at the first step.
+            state: the state before these tokens, one row a hypothesis.
+            reading: what `begin` returned, one row a source.
+        """
         features, state = self._advance(tokens.unsqueeze(1), state, reading)
         return self.output(features[:, 0]), state
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t e"]:
-        """Return what the output layer sees after each token (teacher forcing)."""
+        """Return what the output layer sees after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         reading, state = self.begin(memory)
         return self._advance(tokens, state, reading)[0]
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
-        """Return the logits of the next token after each token (teacher forcing)."""
+        """Return the logits of the next token after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         return self.output(self.features(tokens, memory))
 
     def _advance(

@@ -21,7 +21,13 @@ from seq2see.nn.ntm_head import CircularRows, NtmHead, arrange_circularly
 
 @dataclass(frozen=True)
 class NtmMemory:
-    """Holds what is constant for each source: its memory, as heads see it."""
+    """Holds what is constant for each source: its memory, as heads see it.
+
+    Args:
+        keys: the rows as keys for addressing by content, [b 1 s w].
+        memory: the rows of the memory, [b s w].
+        rows: which rows are real, and the neighbours of each row in the circle.
+    """
 
     keys: Float[Tensor, "b 1 s w"]
     memory: Float[Tensor, "b s w"]
@@ -30,7 +36,13 @@ class NtmMemory:
 
 @dataclass(frozen=True)
 class NtmState:
-    """Holds the state of the decoder: its controller, the weights of its heads, and the vectors they read."""
+    """Holds the state of the decoder.
+
+    Args:
+        cell: the state of the controller, [n d] each.
+        weights: the weights of each head over the rows, [n h s].
+        read_vectors: the vectors that the heads read, side by side, [n r] with r = h w.
+    """
 
     cell: CellState
     weights: Float[Tensor, "n h s"]
@@ -78,7 +90,11 @@ class NtmDecoder(nn.Module):
         self.output = nn.Linear(size + heads * memory_size, vocabulary)
 
     def begin(self, memory: Memory) -> tuple[NtmMemory, NtmState]:
-        """Return what is constant for each source, and the state before the first step."""
+        """Return what is constant for each source, and the state before the first step.
+
+        Args:
+            memory: what the encoder returned for b sources; the heads continue from its `head_weights` if it has them.
+        """
         weights = self.read_head.begin(memory.mask) if memory.head_weights is None else memory.head_weights
         if weights.shape[1] != self.read_head.heads:
             raise ConfigError(
@@ -93,13 +109,24 @@ class NtmDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " n"], state: NtmState, reading: NtmMemory
     ) -> tuple[Float[Tensor, "n v"], NtmState]:
-        """Return the logits of the next token after one more token, and the state after it."""
+        """Return the logits [n v] of the next token after one more token, and the state after it.
+
+        Args:
+            tokens: the last token of each hypothesis, [n]; the start token at the first step.
+            state: the state before these tokens, one row a hypothesis.
+            reading: what `begin` returned, one row a source.
+        """
         projected = self.cell.project(self.dropout(self.embed(tokens)))
         state = self._advance(projected, self._read_weights(), state, reading)
         return self.output(self.dropout(torch.cat([state.cell[0], state.read_vectors], dim=-1))), state
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t o"]:
-        """Return what the output layer sees after each token (teacher forcing)."""
+        """Return what the output layer sees after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         projected, read_weights = self.cell.project(self.dropout(self.embed(tokens))), self._read_weights()
         reading, state = self.begin(memory)
         steps = []
@@ -109,7 +136,12 @@ class NtmDecoder(nn.Module):
         return self.dropout(torch.stack(steps, dim=1))
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
-        """Return the logits of the next token after each token (teacher forcing)."""
+        """Return the logits of the next token after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         return self.output(self.features(tokens, memory))
 
     def _read_weights(self) -> Float[Tensor, "g r"]:

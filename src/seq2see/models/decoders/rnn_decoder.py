@@ -22,7 +22,13 @@ from seq2see.nn.module_list import TypedModuleList
 
 @dataclass(frozen=True)
 class RnnState:
-    """Holds the state of a recurrent decoder: a cell state for each layer, the reader's context, the step's number."""
+    """Holds the state of a recurrent decoder.
+
+    Args:
+        cells: for each layer the tensors of its cell, [n d] each: (hidden,) of a GRU, (hidden, memory) of an LSTM.
+        context: the context that the reader left after the last step, [n f]; zeros before the first one.
+        position: number of tokens read so far, [n].
+    """
 
     cells: LayerStates
     context: Float[Tensor, "n f"]
@@ -80,7 +86,11 @@ class RnnDecoder(nn.Module):
         self.output = nn.Linear(self.reader.features_size, vocabulary)
 
     def begin(self, memory: Memory) -> tuple[ReaderMemory, RnnState]:
-        """Return what is constant for each source, and the state before the first step."""
+        """Return what is constant for each source, and the state before the first step.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         sources = memory.states.shape[0]
         context = memory.states.new_zeros(sources, self.reader.context_size)
         position = torch.zeros(sources, dtype=torch.long)
@@ -91,7 +101,13 @@ class RnnDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " n"], state: RnnState, reading: ReaderMemory
     ) -> tuple[Float[Tensor, "n v"], RnnState]:
-        """Return the logits of the next token after one more token, and the state after it."""
+        """Return the logits [n v] of the next token after one more token, and the state after it.
+
+        Args:
+            tokens: the last token of each hypothesis, [n]; the start token at the first step.
+            state: the state before these tokens, one row a hypothesis.
+            reading: what `begin` returned, one row a source.
+        """
         embedded = self.dropout(self.embed(tokens))
         projected = self.cells[0].project(embedded)
         hidden, context, state = self._advance(projected, self._context_weights(), state, reading, len(self.cells))
@@ -99,7 +115,12 @@ class RnnDecoder(nn.Module):
         return self.output(self.output_dropout(features[:, 0])), state
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t o"]:
-        """Return what the output layer sees after each token (teacher forcing), all steps at once if possible."""
+        """Return what the output layer sees after each token (teacher forcing), all steps at once if possible.
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         embedded = self.dropout(self.embed(tokens))
         reading, state = self.begin(memory)
         run = self._run_sequentially if self.reader.sequential else self._run_parallel
@@ -107,7 +128,12 @@ class RnnDecoder(nn.Module):
         return self.output_dropout(self.reader.features(hidden, embedded, context))
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
-        """Return the logits of the next token after each token (teacher forcing)."""
+        """Return the logits of the next token after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         return self.output(self.features(tokens, memory))
 
     def shareable_layers(self) -> list[list[nn.Module]]:

@@ -24,15 +24,25 @@ from seq2see.nn.transformer_block import AddNorm, FeedForward, Norm
 
 @dataclass(frozen=True)
 class TransformerState:
-    """Holds the state of a Transformer decoder: how many tokens it has read, and a cache for each layer."""
+    """Holds the state of a Transformer decoder.
 
-    length: Int[Tensor, " n"]  # the same for all rows
+    Args:
+        length: number of tokens read so far, the same for all rows, [n].
+        caches: for each layer the keys and values of these tokens.
+    """
+
+    length: Int[Tensor, " n"]
     caches: tuple[KeyValueCache, ...]
 
 
 @dataclass(frozen=True)
 class TransformerMemory:
-    """Holds what is constant for each source: the memory as each layer projects it."""
+    """Holds what is constant for each source.
+
+    Args:
+        layers: for each layer the keys and values that its cross-attention projected from the memory.
+        mask: True at real positions of the source, [b 1 1 s].
+    """
 
     layers: tuple[KeysValues, ...]
     mask: Bool[Tensor, "b 1 1 s"]
@@ -95,7 +105,11 @@ class TransformerDecoder(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def begin(self, memory: Memory) -> tuple[TransformerMemory, TransformerState]:
-        """Return what is constant for each source, and the state before the first step."""
+        """Return what is constant for each source, and the state before the first step.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         projected = (layer.cross.project_memory(memory.states, memory.values) for layer in self.layers)
         source = TransformerMemory(
             layers=tuple(map_tree(Tensor.contiguous, each) for each in projected),  # else every step copies them
@@ -111,7 +125,13 @@ class TransformerDecoder(nn.Module):
     def step(
         self, tokens: Int[Tensor, " n"], state: TransformerState, source: TransformerMemory
     ) -> tuple[Float[Tensor, "n v"], TransformerState]:
-        """Return the logits of the next token after one more token, and the state after it."""
+        """Return the logits [n v] of the next token after one more token, and the state after it.
+
+        Args:
+            tokens: the last token of each hypothesis, [n]; the start token at the first step.
+            state: the state before these tokens, one row a hypothesis.
+            source: what `begin` returned, one row a source.
+        """
         length = int(state.length[0])
         states = self.dropout(self.embed(tokens).unsqueeze(1) + self.position.at(state.length.unsqueeze(1)))
         caches = []
@@ -121,7 +141,12 @@ class TransformerDecoder(nn.Module):
         return self.output(self.norm(states)[:, 0]), TransformerState(state.length + 1, tuple(caches))
 
     def features(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t d"]:
-        """Return what the output layer sees after each token (teacher forcing), all steps at once."""
+        """Return what the output layer sees after each token (teacher forcing), all steps at once.
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         states: Tensor = self.dropout(self.embed(tokens) + self.position.at(torch.arange(tokens.shape[1]).unsqueeze(0)))
         mask = memory.mask[:, None, None, :]
         for layer in self.layers:
@@ -129,7 +154,12 @@ class TransformerDecoder(nn.Module):
         return self.norm(states)
 
     def forward(self, tokens: Int[Tensor, "b t"], memory: Memory) -> Float[Tensor, "b t v"]:
-        """Return the logits of the next token after each token (teacher forcing)."""
+        """Return the logits of the next token after each token (teacher forcing).
+
+        Args:
+            tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
+            memory: what the encoder returned for b sources.
+        """
         return self.output(self.features(tokens, memory))
 
     def shareable_layers(self) -> list[list[nn.Module]]:
@@ -174,7 +204,13 @@ class TransformerDecoderLayer(nn.Module):
     def forward(
         self, states: Float[Tensor, "b t d"], memory: KeysValues, mask: Bool[Tensor, "b 1 1 s"]
     ) -> Float[Tensor, "b t d"]:
-        """Return the states of all positions at once."""
+        """Return the states of all positions at once.
+
+        Args:
+            states: the outputs of the layer below, [b t d].
+            memory: the keys and values of the source for this layer.
+            mask: True at real positions of the source, [b 1 1 s].
+        """
         # no mask for padding: it comes after all positions that could attend to it
         states = self.self_norm(
             states, lambda x: self.self_attention(x, self.self_attention.project_memory(x), causal=True)
@@ -183,7 +219,11 @@ class TransformerDecoderLayer(nn.Module):
         return self.feed_forward_norm(states, self.feed_forward)
 
     def empty_cache(self, states: Float[Tensor, "n 0 d"]) -> KeyValueCache:
-        """Return a cache without any position."""
+        """Return a cache without any position.
+
+        Args:
+            states: an empty tensor [n 0 d], whose rows and type the cache takes.
+        """
         empty = self.self_attention.project_memory(states)
         return KeyValueCache(empty.keys, empty.values, torch.zeros(len(states), dtype=torch.long))
 
@@ -195,7 +235,15 @@ class TransformerDecoderLayer(nn.Module):
         memory: KeysValues,
         mask: Bool[Tensor, "b 1 1 s"],
     ) -> tuple[Float[Tensor, "n 1 d"], KeyValueCache]:
-        """Return the state of one more position, and the cache with that position."""
+        """Return the state of one more position, and the cache with that position.
+
+        Args:
+            states: the output of the layer below at that position, [n 1 d].
+            cache: the keys and values of the positions before; it may be written to in place.
+            length: number of positions before; a cache may have room for more.
+            memory: the keys and values of the source for this layer, with b rows; n is a multiple of b.
+            mask: True at real positions of the source, [b 1 1 s].
+        """
         grown = cache
 
         def attend_to_past(x: Tensor) -> Tensor:

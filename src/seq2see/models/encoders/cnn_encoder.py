@@ -28,9 +28,10 @@ class CnnEncoder(nn.Module):
         image_size: pixels a side of an image.
         backbone: efficientnet_lite0 to 2; small or cells, which are trained from scratch; transformers:NAME_OR_FOLDER;
             or several pretrained ones.
-        layer: the index of the map, continued from one backbone to the next; of several maps the coarser ones are
-            interpolated to the finest.
-        pool: use only the mean of each map, as one cell.
+        layer: the index of the map, from 0 for the first, or from -1 for the last one; with several backbones the
+            maps of the next one follow those of the one before. Of several indices the coarser maps are interpolated
+            to the finest, and all are summed.
+        pool: whether to use only the mean of each map, as one cell.
         freeze: whether a pretrained backbone stays as it is; one from scratch always learns.
         size: channels of the memory.
         position: a position encoding of the cells, beyond what the backbone knows of positions.
@@ -75,11 +76,20 @@ class CnnEncoder(nn.Module):
 
     @torch.no_grad()
     def see(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
-        """Return the chosen maps at the coarsest grid, cells of finer maps as further channels, for a cache."""
+        """Return the chosen maps at the coarsest grid, for a cache; the cells of finer maps are further channels.
+
+        Args:
+            pixels: images of `image_size` pixels a side, three channels from 0 to 255, [b 3 y x].
+        """
         return self._fold(pixels)
 
     def forward(self, source: UInt8[Tensor, "b 3 y x"] | Float[Tensor, "b d u v"], mask: Bool[Tensor, "b 1"]) -> Memory:
-        """Encode pixels, or what `see` returned for them."""
+        """Encode pixels, or what `see` returned for them.
+
+        Args:
+            source: pixels [b 3 y x] as integers, or features [b d u v] as floats.
+            mask: [b 1]; it has no effect, because every cell of an image is real.
+        """
         folded = source.to(self.backbone.mean.dtype) if source.is_floating_point() else self._fold(source)
         states = self._join(folded)
         if self.position is not None:

@@ -52,7 +52,12 @@ class ConvEncoder(nn.Module):
         self.padding = ((width - 1) // 2, width // 2)  # zeros on the left and on the right
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Encode padded tokens; masked positions change nothing."""
+        """Encode padded tokens; masked positions change nothing.
+
+        Args:
+            tokens: ids of the sources, the end mark included, [b s].
+            mask: True at tokens, False at padding.
+        """
         real = mask.unsqueeze(2)
         embedded: Tensor = self.dropout(self.embed(tokens) + self.position(0, tokens.shape[1]))
         states: Tensor = self.project_in(embedded)

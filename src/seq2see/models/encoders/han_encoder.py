@@ -66,7 +66,12 @@ class HanEncoder(nn.Module):
         self.kept_words = max(256 - round(word_dropout * 256), 1)  # of 256 words, so many are kept in training
 
     def forward(self, tokens: Int[Tensor, "b u w"], mask: Bool[Tensor, "b u w"]) -> Memory:
-        """Encode padded documents; masked positions change nothing."""
+        """Encode padded documents; masked positions change nothing.
+
+        Args:
+            tokens: ids of the words of every sentence, [b u w].
+            mask: True at words, False at padding; a sentence without any word is padding, too.
+        """
         real = mask.any(dim=2)
         order = mask.sum(dim=2)[real].argsort(descending=True, stable=True)  # sentences, the longest first
         sorted_words = self.read_words(tokens[real][order], mask[real][order])
@@ -80,7 +85,12 @@ class HanEncoder(nn.Module):
         return Memory(self.dropout(states), real, summary=last[0], final_states=(last,), levels=(words,))
 
     def read_words(self, tokens: Int[Tensor, "n w"], mask: Bool[Tensor, "n w"]) -> Memory:
-        """Return the memory of the words, one row a sentence; only real words are computed."""
+        """Return the memory of the words, one row a sentence; only real words are computed.
+
+        Args:
+            tokens: ids of the words, [n w], one row a sentence.
+            mask: True at words, False at padding.
+        """
         steps = list_steps(mask)
         ids = tokens.flatten()[steps.forward]
         if self.training and self.kept_words < 256:
@@ -90,7 +100,12 @@ class HanEncoder(nn.Module):
 
 
 def pool_groups(pool: Pool, words: Memory) -> Float[Tensor, "n d"]:
-    """Pool each row into one vector, from rows sorted by length, longest first; rows of similar length together."""
+    """Pool each row into one vector; rows of similar length are pooled together, so that there is little padding.
+
+    Args:
+        pool: turns the words of a sentence into one vector.
+        words: the memory of n sentences, sorted by their number of words, the longest first; it must have a summary.
+    """
     assert words.summary is not None
     lengths = words.mask.sum(dim=1).tolist()
     sizes = cut_groups(lengths)
@@ -104,7 +119,11 @@ def pool_groups(pool: Pool, words: Memory) -> Float[Tensor, "n d"]:
 
 
 def cut_groups(lengths: Sequence[int]) -> list[int]:
-    """Return how many rows to pool together, from lengths in descending order, so that there is little padding."""
+    """Return the size of each group of rows to pool together, so that there is little padding.
+
+    Args:
+        lengths: words of each row, in descending order.
+    """
     cuts, longest = [0], 0
     for place, length in enumerate(lengths):
         if length < MIN_LENGTH_RATIO * longest:

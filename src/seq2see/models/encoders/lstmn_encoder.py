@@ -45,7 +45,12 @@ class LstmnEncoder(nn.Module):
         )
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Encode padded tokens; masked positions come after all that could attend to them, and change nothing."""
+        """Encode padded tokens; padding comes after all tokens that could attend to it, and changes nothing.
+
+        Args:
+            tokens: ids of the sources, the end mark included, [b s].
+            mask: True at tokens, False at padding.
+        """
         states, cells, final_states, real = self.embed(tokens), None, [], mask.unsqueeze(2)
         last = (mask.sum(dim=1) - 1).clamp(min=0)
         for layer in self.layers:

@@ -9,10 +9,11 @@ from seq2see.core.option_types import Count
 
 
 class NoEncoder(nn.Module):
-    """Gives every source one state of zeros; attending to it returns zeros for every query.
+    """Gives every source one state of zeros, so that attention to it returns zeros for every query.
 
     Args:
-        memory_size: channels of that state; those of the memory that the decoder will read when it is fine-tuned.
+        memory_size: channels m of that state; if the decoder is to be fine-tuned behind another encoder, the channels
+            of that one's memory.
     """
 
     zero: Tensor
@@ -23,6 +24,11 @@ class NoEncoder(nn.Module):
         self.register_buffer("zero", torch.zeros(memory_size), persistent=False)
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Return the same memory for all tokens."""
+        """Return the same memory for every source.
+
+        Args:
+            tokens: ids of the sources, [b s]; only their number b matters.
+            mask: a mask of the sources, [b s]; only its shape matters.
+        """
         summary = self.zero.expand(tokens.shape[0], -1)
         return Memory(states=summary.unsqueeze(1), mask=torch.ones_like(mask[:, :1]), summary=summary)

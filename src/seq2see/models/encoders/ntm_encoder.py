@@ -21,7 +21,16 @@ INITIAL_ROW_VALUE = 0.1
 
 @dataclass(frozen=True)
 class NtmEncoderState:
-    """Holds the state of the encoder: controller, memory, the weights of its heads, and the vectors they read."""
+    """Holds the state of the encoder: its controller, its memory, and what its heads did in the last step.
+
+    Args:
+        cell: the state of the controller, [b d] each.
+        memory: the rows of the memory, [b s w].
+        keys: the same rows as keys for addressing by content, [b 1 s w].
+        write_weights: the weights of the head that writes, [b 1 s].
+        read_weights: the weights of the heads that read, [b h s].
+        read_vectors: the vectors that these heads read, side by side, [b r] with r = h w.
+    """
 
     cell: CellState
     memory: Float[Tensor, "b s w"]
@@ -72,7 +81,14 @@ class NtmEncoder(nn.Module):
         self.rows = rows
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Encode padded tokens; a masked position changes nothing."""
+        """Encode padded tokens; a masked position changes nothing.
+
+        The states of the memory are the rows of the machine, whatever the number of tokens; all of them are real.
+
+        Args:
+            tokens: ids of the sources, the end mark included, [b s].
+            mask: True at tokens, False at padding.
+        """
         projected = self.cell.project(self.dropout(self.embed(tokens)))
         read_columns = self.cell.columns(self.read_head.heads * self.read_head.width)
         row_mask = torch.ones(len(tokens), self.rows, dtype=torch.bool)

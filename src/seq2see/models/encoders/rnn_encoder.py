@@ -73,7 +73,12 @@ class RnnEncoder(nn.Module):
         )
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Encode padded tokens; masked positions change nothing."""
+        """Encode padded tokens; masked positions change nothing.
+
+        Args:
+            tokens: ids of the sources, the end mark included, [b s].
+            mask: True at tokens, False at padding.
+        """
         states: Tensor = self.dropout(self.embed(tokens))
         final_states = []
         for number in range(len(self.layers)):

@@ -74,7 +74,12 @@ class TransformerEncoder(nn.Module):
         self.norm = nn.LayerNorm(size) if norm == "pre" else nn.Identity()
 
     def forward(self, tokens: Int[Tensor, "b s"], mask: Bool[Tensor, "b s"]) -> Memory:
-        """Encode padded tokens; masked positions change nothing."""
+        """Encode padded tokens; masked positions change nothing.
+
+        Args:
+            tokens: ids of the sources, the end mark included, [b s].
+            mask: True at tokens, False at padding.
+        """
         states: Tensor = self.dropout(self.embed(tokens) + self.position(0, tokens.shape[1]))
         for layer in self.layers:
             states = layer(states, mask[:, None, None, :])
@@ -117,6 +122,11 @@ class TransformerEncoderLayer(nn.Module):
         self.feed_forward_norm = AddNorm(size=size, norm=norm, dropout=dropout)
 
     def forward(self, states: Float[Tensor, "b s d"], mask: Bool[Tensor, "b 1 1 s"]) -> Float[Tensor, "b s d"]:
-        """Return the states of all positions; `mask` is True at real ones."""
+        """Return the states of all positions after this layer.
+
+        Args:
+            states: the states before it, [b s d].
+            mask: True at positions that may be attended to, [b 1 1 s].
+        """
         states = self.self_norm(states, lambda x: self.self_attention(x, self.self_attention.project_memory(x), mask))
         return self.feed_forward_norm(states, self.feed_forward)

@@ -85,7 +85,12 @@ class VitEncoder(nn.Module):
         self.norm = nn.LayerNorm(size) if norm == "pre" else nn.Identity()
 
     def forward(self, pixels: UInt8[Tensor, "b 3 y x"], mask: Bool[Tensor, "b 1"]) -> Memory:
-        """Encode pixels; for images of another size than in training the learned positions are interpolated."""
+        """Encode pixels; for images of another size than in training the learned positions are interpolated.
+
+        Args:
+            pixels: images of three channels from 0 to 255, [b 3 y x]; the patch size must divide both sides.
+            mask: [b 1]; it has no effect, because every patch of an image is real.
+        """
         patches = self.project_patches(self._scale(pixels)).movedim(1, 3)
         grid = (patches.shape[1], patches.shape[2])
         states = (patches + self._interpolate_positions(*grid)).flatten(1, 2)

@@ -75,7 +75,13 @@ class AttentionReader(Reader):
     def attend_with(
         self, query: Float[Tensor, "n t d"], positions: Int[Tensor, "n t"], memory: ReaderMemory
     ) -> Float[Tensor, "n t m"]:
-        """Return the context of every query."""
+        """Return the context of every query.
+
+        Args:
+            query: the hidden states that attend, [n t d].
+            positions: the numbers of the steps, from 0, [n t]; only a window needs them.
+            memory: what `begin` returned.
+        """
         assert memory.keys is not None
         assert memory.values is not None
         return attend_to_source(self.attend, query, memory.keys, memory.values, memory.mask, positions)

@@ -21,7 +21,11 @@ OPEN_GATE_BIAS = 2.0  # the gate starts open: with a half-closed one a decoder f
 
 
 def compute_coordinates(memory: Memory) -> Float[Tensor, "b s 2"]:
-    """Return where each state is, from -1 to 1: row and column in an image, (0, position) in a text."""
+    """Return where each state is, from -1 to 1: row and column in an image, (0, position) in a text.
+
+    Args:
+        memory: what the encoder returned; its states are cells of an image if it has a grid.
+    """
     sources, states = memory.mask.shape
     if memory.grid is not None:
         axes = [torch.linspace(-1, 1, side) if side > 1 else torch.zeros(1) for side in memory.grid]

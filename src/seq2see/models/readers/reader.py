@@ -17,7 +17,14 @@ from seq2see.nn.shared_gradient import share_gradients
 
 @dataclass(frozen=True)
 class ReaderMemory:
-    """Holds what a reader computes once per source; one row a source, however many hypotheses read it."""
+    """Holds what a reader computes once per source; one row a source, however many hypotheses read it.
+
+    Args:
+        mask: True at real positions of the source, [b s].
+        keys: what the attention prepared from the memory's states, [b 1 s k]; None without attention.
+        values: what the attention sums, [b 1 s d]; None without attention.
+        summary: the summary of the source as each step reads it, [b d]; None if the reader does not read it.
+    """
 
     mask: Bool[Tensor, "b s"]
     keys: Float[Tensor, "b 1 s k"] | None = None
@@ -45,7 +52,11 @@ class Reader(nn.Module):
     features_size: int  # channels of what the output layer sees
 
     def begin(self, memory: Memory) -> ReaderMemory:
-        """Compute what is constant while one source is read."""
+        """Compute what is constant while one source is read.
+
+        Args:
+            memory: what the encoder returned for b sources.
+        """
         return ReaderMemory(mask=memory.mask)
 
     def read_before(
@@ -57,11 +68,15 @@ class Reader(nn.Module):
     ) -> Float[Tensor, "n t _"]:
         """Return the context that the cell takes in beside its input.
 
+        A reader that is not `sequential` may use only the shapes of `hidden` and `context`, because training calls it
+        once for all steps, before any state exists.
+
         Args:
-            hidden: the state before the step.
-            context: what `read_after` returned at the step before; zeros at the first.
-            positions: the numbers of the steps, from 0.
-            memory: what `begin` returned.
+            hidden: the hidden state before the step, [n t d]; of the bottom layer if `bottom_layer`, else of the top
+                layer.
+            context: what `read_after` returned at the step before, [n t f]; zeros at the first step.
+            positions: the numbers of the steps, from 0, [n t].
+            memory: what `begin` returned; n is a multiple of its rows b.
         """
         return context
 
@@ -75,10 +90,10 @@ class Reader(nn.Module):
         """Return the context that the step leaves for the output layer and the next step.
 
         Args:
-            hidden: the state after the step.
-            context: what `read_before` returned.
-            positions: the numbers of the steps, from 0.
-            memory: what `begin` returned.
+            hidden: the hidden state of the top layer after the step, [n t d].
+            context: what `read_before` returned, [n t _].
+            positions: the numbers of the steps, from 0, [n t].
+            memory: what `begin` returned; n is a multiple of its rows b.
         """
         return context
 
@@ -88,8 +103,8 @@ class Reader(nn.Module):
         """Return what the output layer sees.
 
         Args:
-            hidden: the state after the step.
-            embedded: the embedding of the step's input token.
-            context: what `read_after` returned.
+            hidden: the hidden state of the top layer after the step, [n t d].
+            embedded: the embedding of the step's input token, [n t e].
+            context: what `read_after` returned, [n t _].
         """
         return hidden
