@@ -36,15 +36,15 @@ Own = TypeVar("Own", bound="TextEstimator")
 
 
 class TextEstimator(BaseEstimator):
-    """What the estimators share: parameters, training, and what scikit-learn asks of them.
+    """The base of both estimators: parameters, training, and what scikit-learn asks of them.
 
     Args:
-        preset: the paper to start from; if none is given, the data decides.
-        updates: how many updates to make; if none is given, the data decides.
-        settings: further keys of the configuration, such as {"train.learning_rate": 0.002}.
-        random_state: the seed of everything random.
-        out: the run folder; if none is given, a temporary one that lasts as long as the estimator.
-        progress: whether to show the training.
+        preset: the name of the preset to start from; None lets the data decide.
+        updates: how many updates to make; None lets the data decide.
+        settings: further keys of the configuration, such as {"train.learning_rate": 0.002}; None: none.
+        random_state: the seed of everything random; None takes the configured one, 1 unless `settings` say otherwise.
+        out: the run folder; None takes a temporary one that lasts as long as the estimator.
+        progress: whether to show the progress of the training.
     """
 
     task: str
@@ -67,11 +67,22 @@ class TextEstimator(BaseEstimator):
         self.progress = progress
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
-        """The arguments of the constructor, by name."""
+        """Return the arguments of the constructor, by name.
+
+        Args:
+            deep: has no effect, because no argument is an estimator; scikit-learn passes it.
+        """
         return {name: getattr(self, name) for name in self._list_parameters()}
 
     def set_params(self: Own, **params: object) -> Own:
-        """Set arguments of the constructor."""
+        """Set arguments of the constructor, and return the estimator.
+
+        Args:
+            **params: their new values, by name.
+
+        Raises:
+            ValueError: the constructor has no such argument.
+        """
         known = self._list_parameters()
         for name, value in params.items():
             if name not in known:
@@ -85,7 +96,7 @@ class TextEstimator(BaseEstimator):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> "Tags":
-        """What scikit-learn may expect: texts in one dimension."""
+        """Return what scikit-learn may expect: texts in one dimension."""
         from sklearn.utils import InputTags, Tags, TargetTags
 
         inputs = InputTags(one_d_array=True, two_d_array=False, string=True)
@@ -94,7 +105,7 @@ class TextEstimator(BaseEstimator):
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether `fit` was called."""
+        """Return whether `fit` was called."""
         return hasattr(self, "run_")
 
     @classmethod
@@ -112,7 +123,7 @@ class TextEstimator(BaseEstimator):
         self.run_ = train_to_end(request, progress=self.progress)
 
     def _make_folder(self) -> Path:
-        """A temporary run folder, which goes with the estimator."""
+        """Return a temporary run folder, which is removed with the estimator."""
         folder = mkdtemp(prefix="seq2see-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return Path(folder) / "run"
@@ -128,24 +139,41 @@ class TextEstimator(BaseEstimator):
 class Seq2SeqEstimator(TextEstimator):
     """Texts (or images) to texts: translation, transcription, captions, normal forms.
 
-    `score` is chrF, from 0 to 1 (Popović 2015, https://aclanthology.org/W15-3049). The arguments are those of
+    `score` is chrF, from 0 to 1 (Popović 2015, doi:10.18653/v1/W15-3049). The constructor has the arguments of
     `TextEstimator`.
     """
 
     task = "transduction"
 
     def fit(self, X: object, y: object) -> "Seq2SeqEstimator":  # noqa: N803 (as scikit-learn names it)
-        """Train on sources X and their target texts y."""
+        """Train on sources and their target texts, and return the estimator.
+
+        Args:
+            X: the sources: texts, or paths of images.
+            y: a target text for each of them; anything else is converted by `str`.
+        """
         sources = _list_inputs(X)
         self._train(sources, [str(target) for target in _list_targets(y, len(sources))])
         return self
 
     def predict(self, X: object) -> np.ndarray:  # noqa: N803
-        """The predicted text of each source."""
+        """Return the predicted texts.
+
+        Args:
+            X: the sources: texts, or paths of images.
+
+        Returns:
+            An array of Python strings, one for each source.
+        """
         return np.array([each.text for each in self._run.predict(_list_inputs(X))], dtype=object)
 
     def score(self, X: object, y: object) -> float:  # noqa: N803
-        """The chrF of the predictions, from 0 to 1."""
+        """Return the chrF of the predictions, from 0 to 1.
+
+        Args:
+            X: the sources: texts, or paths of images.
+            y: a reference text for each of them.
+        """
         sources = _list_inputs(X)
         targets = [str(target) for target in _list_targets(y, len(sources))]
         result = self._run.evaluate(list(zip(sources, targets, strict=True)))
@@ -153,15 +181,21 @@ class Seq2SeqEstimator(TextEstimator):
 
 
 class SequenceClassifier(TextEstimator):
-    """Texts (or images) to labels.
+    """Texts (or images) to labels, one for each source.
 
-    `predict_proba` gives calibrated probabilities, `score` the accuracy. The arguments are those of `TextEstimator`.
+    `predict_proba` returns calibrated probabilities, `score` the accuracy. The constructor has the arguments of
+    `TextEstimator`.
     """
 
     task = "classification"
 
     def fit(self, X: object, y: object) -> "SequenceClassifier":  # noqa: N803
-        """Train on sources X and their labels y."""
+        """Train on sources and their labels, and return the estimator.
+
+        Args:
+            X: the sources: texts, or paths of images.
+            y: a label for each of them, as text or as number; `classes_` has all of them, sorted.
+        """
         sources = _list_inputs(X)
         labels = _list_targets(y, len(sources))
         self.classes_ = np.unique(np.asarray(labels))
@@ -169,24 +203,38 @@ class SequenceClassifier(TextEstimator):
         return self
 
     def predict(self, X: object) -> np.ndarray:  # noqa: N803
-        """The most probable label of each source."""
+        """Return the most probable label of each source.
+
+        Args:
+            X: the sources: texts, or paths of images.
+        """
         chosen: np.ndarray = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
 
     def predict_proba(self, X: object) -> np.ndarray:  # noqa: N803
-        """The probability of each label of `classes_`, a row a source."""
+        """Return the probability of each label of `classes_`, a row for each source.
+
+        Args:
+            X: the sources: texts, or paths of images.
+        """
         rows = [each.probabilities or {} for each in self._run.predict(_list_inputs(X))]
         names = [_write_label(label) for label in self.classes_]
         return np.array([[row.get(name, 0.0) for name in names] for row in rows])
 
     def score(self, X: object, y: object, sample_weight: Sequence[int | float] | np.ndarray | None = None) -> float:  # noqa: N803
-        """The share of sources with the right label; `sample_weight` says how much each counts."""
+        """Return the share of sources with the right label (accuracy), from 0 to 1.
+
+        Args:
+            X: the sources: texts, or paths of images.
+            y: the right label of each of them.
+            sample_weight: how much each source counts; None: all alike.
+        """
         sources = _list_inputs(X)
         right = self.predict(sources) == np.asarray(_list_targets(y, len(sources)))
         return float(np.average(right, weights=sample_weight))
 
     def __sklearn_tags__(self) -> "Tags":
-        """What scikit-learn may expect of a classifier."""
+        """Return what scikit-learn may expect of a classifier."""
         from sklearn.utils import ClassifierTags
 
         tags = super().__sklearn_tags__()
@@ -195,7 +243,7 @@ class SequenceClassifier(TextEstimator):
 
 
 def _list_inputs(given: object) -> list[str | os.PathLike[str]]:
-    """The sources of X: texts, or paths of images."""
+    """Return the sources of X: texts, or paths of images."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"X must be a list of texts; got {type(given).__name__}.")
     sources: list[str | os.PathLike[str]] = []
@@ -209,7 +257,7 @@ def _list_inputs(given: object) -> list[str | os.PathLike[str]]:
 
 
 def _list_targets(given: object, count: int) -> list[object]:
-    """The targets of y, as many as there are sources."""
+    """Return the targets of y, as many as there are sources."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"y must be a list with a target for each source; got {type(given).__name__}.")
     targets = list(given)
@@ -219,5 +267,5 @@ def _list_targets(given: object, count: int) -> list[object]:
 
 
 def _write_label(label: object) -> str:
-    """A label as data files have it."""
+    """Return a label as data files have it."""
     return str(label).strip()

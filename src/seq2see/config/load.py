@@ -27,14 +27,23 @@ PATH_KEYS: PathKeys = {
 
 @dataclass(frozen=True)
 class Loaded:
-    """Holds a checked configuration, and where each key was written."""
+    """A checked configuration, and where each key was written.
+
+    Args:
+        config: the configuration.
+        places: for each key, its file and line or its setting; for () the configuration as a whole.
+    """
 
     config: Config
     places: Mapping[KeyPath, str]
 
     @contextmanager
     def naming_places(self) -> Iterator[None]:
-        """Add file and line to errors about the keys of this configuration."""
+        """Add file and line to errors about the keys of this configuration, for the code inside a `with`.
+
+        Raises:
+            ConfigError: the error of the code inside, with the place of its key if it names one.
+        """
         try:
             yield
         except ConfigError as error:
@@ -51,9 +60,12 @@ def load_config(
     Paths are relative to the file that names them, elsewhere to the current folder.
 
     Args:
-        file: a YAML file.
-        base: a tree below the file.
+        file: a YAML file; None for a configuration of preset and settings alone.
+        base: the tree of a configuration that the file and the settings change.
         settings: `key=value` texts, such as train.updates=500, or pairs of a dotted key and a value.
+
+    Raises:
+        ConfigError: a key is missing, unknown or has a wrong value, or the file cannot be read.
     """
     layers = [_anchor((dict(base or {}), {}), Path.cwd())]
     layers += [_anchor(read_yaml(file), file.parent)] if file is not None else []
@@ -71,7 +83,14 @@ def load_config(
 
 
 def read_yaml(file: Path) -> Layer:
-    """Return the tree of a YAML file, and the line of every key."""
+    """Return the tree of a YAML file, and the place of every key.
+
+    Args:
+        file: a UTF-8 file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no YAML.
+    """
     try:
         text = file.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
@@ -86,7 +105,12 @@ def read_yaml(file: Path) -> Layer:
 
 
 def parse_yaml(text: str, name: str) -> Layer:
-    """Return the tree of YAML text, and the line of every key."""
+    """Return the tree of YAML text, and the place of every key.
+
+    Args:
+        text: the content of a configuration file.
+        name: the name of the text in errors, such as its path.
+    """
     tree, lines = parse(text, name)
     for path, line in lines.items():
         require_space(path[-1], f"{name}, line {line}")
@@ -97,7 +121,14 @@ def parse_yaml(text: str, name: str) -> Layer:
 
 
 def read_preset(name: str) -> Layer:
-    """Return the tree of a preset."""
+    """Return the tree of a preset, and the place of every key.
+
+    Args:
+        name: the name of the preset, without `.yaml`.
+
+    Raises:
+        ConfigError: there is no such preset.
+    """
     known = preset_names()
     if name not in known:
         raise ConfigError(f"there is no preset {name!r}{suggest(str(name), known)} (known: {', '.join(known)}).")
@@ -127,7 +158,11 @@ def _reads_images(tree: Tree) -> bool:
 
 
 def preset_text(name: str) -> str:
-    """Return a preset as it is written, with the header that documents it."""
+    """Return a preset as it is written, with the header that documents it.
+
+    Args:
+        name: the name of a preset, which must exist.
+    """
     return (resources.files("seq2see.presets") / f"{name}.yaml").read_text(encoding="utf-8")
 
 

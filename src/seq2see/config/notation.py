@@ -46,7 +46,18 @@ _Dumper.add_representer(str, _represent_text)
 
 
 def parse(text: str, name: str) -> tuple[object, dict[KeyPath, int]]:
-    """Return the tree of YAML text, and the line of every key; `name` is what errors call the text."""
+    """Return the tree of YAML text, and the line of every key.
+
+    Args:
+        text: YAML, in which a key must occur once in its section.
+        name: the name of the text in errors, such as its path.
+
+    Returns:
+        The tree, which is None for an empty text, and for each path of keys its line, counted from 1.
+
+    Raises:
+        ConfigError: the text is no YAML, or a key occurs twice.
+    """
     try:
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -63,7 +74,11 @@ def parse(text: str, name: str) -> tuple[object, dict[KeyPath, int]]:
 
 
 def dump(value: object) -> str:
-    """Return a value as YAML without a final line end, a list in one line; `parse` returns the same value."""
+    """Return a value as YAML without a final line end; `parse` returns the same value.
+
+    Args:
+        value: texts, numbers, lists and dictionaries; a list is written in one line.
+    """
     flow = isinstance(value, list)
     text = yaml.dump(
         value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"), default_flow_style=flow

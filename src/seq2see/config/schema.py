@@ -48,7 +48,7 @@ Fields = Annotated[list[str], BeforeValidator(_name_columns), AfterValidator(_ch
 
 
 class Section(BaseModel):
-    """Frozen, and without room for a mistyped key."""
+    """A section of a configuration: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -76,14 +76,12 @@ Split = Annotated[Annotated[str, Tag(BRANCHES[0])] | Annotated[ParallelFiles, Ta
 
 
 class Data(Section):
-    """What to learn from."""
+    """The data of training, validation and test."""
 
     train: Split = Field(
         description="a .tsv, .csv or .jsonl file, a folder of classes, or {source: FILE, target: FILE}"
     )
-    valid: Split | None = Field(
-        default=None, description="to choose the best weights by; if not given, held out of train"
-    )
+    valid: Split | None = Field(default=None, description="chooses the best weights; if not given, held out of train")
     test: Split | None = Field(default=None, description="scored once, at the end")
     held_out: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.05, description="share of the training data that is held out if valid is not given"
@@ -95,7 +93,7 @@ class Data(Section):
 
 
 class Tokens(Section):
-    """How text is cut: source and target each with a vocabulary of its own, or joint for both."""
+    """How text becomes tokens: source and target each with a vocabulary of its own, or joint for both."""
 
     source: PartSpec | None = Field(default=None, description="characters, words, bpe or unigram; images or documents")
     target: PartSpec | None = Field(default=None, description="how a text is written; or labels")
@@ -110,9 +108,9 @@ class Tokens(Section):
 
 
 class Model(Section):
-    """What learns."""
+    """The network."""
 
-    encoder: PartSpec
+    encoder: PartSpec = Field(description="what reads the source")
     decoder: PartSpec | None = Field(default=None, description="what writes a text")
     pool: PartSpec | None = Field(default=None, description="what reads the encoded source once, to choose a label")
     share: list[Literal["embeddings", "output", "layers", "fitting"]] | None = Field(
@@ -128,7 +126,9 @@ class Init(Section):
     run: str | None = Field(default=None, description="a run folder to take all weights and both tokenizers from")
     encoder: str | None = Field(default=None, description="a run folder to take encoder and source tokenizer from")
     decoder: str | None = Field(default=None, description="a run folder to take decoder and target tokenizer from")
-    freeze: Literal["encoder", "decoder"] | None = Field(default=None, description="the part that stays as taken")
+    freeze: Literal["encoder", "decoder"] | None = Field(
+        default=None, description="the part whose weights do not change"
+    )
     embeddings: str | None = Field(
         default=None, description="word vectors for the source: a word2vec or GloVe text file, or train to learn them"
     )
@@ -242,7 +242,7 @@ class Train(Section):
 
 
 class Config(Section):
-    """One run."""
+    """The configuration of a run."""
 
     task: Literal["transduction", "classification"] = Field(
         default="transduction", description="transduction writes a text, classification chooses a label"
@@ -293,7 +293,7 @@ class Config(Section):
 
     @property
     def label_separator(self) -> str | None:
-        """Return what separates several labels of one source, if there may be several."""
+        """The text between the labels of one source; None if each source has one label."""
         spec = self.tokens.target
         separator = spec.get("separator") if isinstance(spec, dict) else None
         return separator if isinstance(separator, str) and separator else None

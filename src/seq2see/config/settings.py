@@ -13,11 +13,18 @@ from seq2see.core.registry import shorten
 
 Tree = dict[str, Any]  # a configuration as YAML has it, before the schema has checked it
 Layer = tuple[Tree, dict[KeyPath, str]]  # a tree, and where each of its keys was written
-Setting = str | tuple[str, object]  # `train.updates=500` as it is typed, or ("train.updates", 500) in Python
+Setting = str | tuple[str, object]  # the text `train.updates=500`, or ("train.updates", 500) in Python
 
 
 def parse_setting(setting: Setting) -> Layer:
-    """A setting as a tree; the value of one that is typed is YAML."""
+    """Return a setting as a tree, and where it was written.
+
+    Args:
+        setting: a text `key=value` whose value is YAML, or a pair of a dotted key and a Python value.
+
+    Raises:
+        ConfigError: the text has no key, no equals sign or no YAML as value.
+    """
     if not isinstance(setting, str):
         return _nest(setting[0], _to_yaml_types(setting[1]), f"{setting[0]}={shorten(setting[1])}")
     key, equals, value = setting.partition("=")
@@ -34,7 +41,11 @@ def parse_setting(setting: Setting) -> Layer:
 
 
 def spread_settings(settings: Mapping[str, object]) -> list[Setting]:
-    """Settings of a Python call, one for each key: those of a section may be given together, as a dictionary."""
+    """Return the settings of a Python call, one for each key.
+
+    Args:
+        settings: values by dotted key; the keys of a section may be given together, as a dictionary.
+    """
     spread: list[Setting] = []
     for name, value in settings.items():
         if isinstance(value, Mapping) and name in list_sections(Config):
@@ -45,7 +56,7 @@ def spread_settings(settings: Mapping[str, object]) -> list[Setting]:
 
 
 def _nest(name: str, value: Any, place: str) -> Layer:
-    """A value below its dotted name, and where it was written."""
+    """Return a value below its dotted name, and where it was written."""
     path = tuple(name.split("."))
     for word in reversed(path):
         value = {word: value}
@@ -53,7 +64,7 @@ def _nest(name: str, value: Any, place: str) -> Layer:
 
 
 def _to_yaml_types(value: Any) -> Any:
-    """A Python value as YAML would have it: paths are texts, and tuples are lists."""
+    """Return a Python value as YAML would have it: paths are texts, and tuples are lists."""
     if isinstance(value, Mapping):
         return {str(key): _to_yaml_types(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -62,14 +73,26 @@ def _to_yaml_types(value: Any) -> Any:
 
 
 def require_space(name: str, place: str) -> None:
-    """Refuse a colon that YAML takes for a part of a key."""
+    """Refuse a colon that YAML takes for a part of a key.
+
+    Args:
+        name: a key as YAML reads it.
+        place: where it was written, for the error.
+
+    Raises:
+        ConfigError: the key has a colon.
+    """
     if ":" in name:
         apart = name.replace(":", ": ", 1)
         raise ConfigError(f"{place}: a colon must have a space behind it; got {name!r}; write `{apart}`.")
 
 
 def list_sections(section: type[BaseModel]) -> dict[str, type[Section]]:
-    """The keys of a section that are sections themselves."""
+    """Return the keys of a section that are sections themselves, with their classes.
+
+    Args:
+        section: the class of a section.
+    """
     kinds = [
         (name, kind)
         for name, field in section.model_fields.items()

@@ -24,7 +24,11 @@ def write_config(config: Config, *, heading: str, remarks: Mapping[str, str] | N
 
 
 def read_remarks(text: str) -> dict[str, str]:
-    """The remarks that `write_config` wrote above the sections of a configuration, by key."""
+    """Return the remarks that `write_config` wrote above the sections of a configuration, by key.
+
+    Args:
+        text: the content of a file that `write_config` wrote.
+    """
     lines = text.splitlines()
     above = pairwise(lines)
     return {

@@ -14,5 +14,6 @@ __all__ = [
     "storage",
     "synthetic",
     "tokenizers",
+    "trainable_tokenizers",
     "word_vectors",
 ]

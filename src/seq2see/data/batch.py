@@ -21,21 +21,44 @@ FEW = 8  # batches for each of several workers: more of them even out by themsel
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded sources and targets; `inputs` are the targets one step late, with the start mark first."""
+    """Padded sources and targets of some pairs; `inputs` are the targets one position later, with the start mark first.
 
-    source: Shaped[Tensor, "b *_"]  # ids of texts or documents, pixels or features of images
+    Args:
+        source: what the encoder reads: ids of texts `[b s]` with the end mark last, ids of documents `[b u w]`, pixels
+            `[b 3 y x]` or features of images `[b d u v]`.
+        source_mask: True where `source` is no padding: `[b s]`, `[b u w]`, or for images `[b 1]`, which is True
+            everywhere.
+        inputs: the ids `[b t]` that a decoder reads: the start mark, then all targets but the last.
+        targets: the ids `[b t]` to predict: tokens with the end mark last, or the labels of each source.
+        target_mask: True where `targets` is no padding, `[b t]`.
+        references: the ids of all targets of each source, for objectives that compare outputs with them; empty for
+            others.
+    """
+
+    source: Shaped[Tensor, "b *_"]
     source_mask: Bool[Tensor, "b *_"]
     inputs: Int[Tensor, "b t"]
     targets: Int[Tensor, "b t"]
     target_mask: Bool[Tensor, "b t"]
-    references: Sequence[Sequence[Sequence[int]]] = ()  # all targets of each source, where outputs are compared
+    references: Sequence[Sequence[Sequence[int]]] = ()
 
 
 def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: int) -> list[Rows]:
-    """Rows of each batch of one epoch, from the lengths of all pairs.
+    """Divide the pairs of one epoch into batches by their lengths.
 
-    A batch of n pairs is padded to its longest source and target; n times the longer of the two stays within the
-    budget (a single pair may exceed it). Resuming needs no more than (seed, epoch, position in this list).
+    A batch of n pairs is padded to its longest source and target; n times the longer of the two stays within the budget
+    (a single pair may exceed it). The plan follows from the arguments alone, so a training resumes from its seed, its
+    epoch and a position in this list.
+
+    Args:
+        source: the length of each source in positions, `[n]`.
+        target: the length of each target in ids, the end mark included, `[n]`.
+        budget: the largest number of positions of a batch on its longer side, padding included.
+        seed: the seed of the order.
+        epoch: the number of the epoch, from 0; each has an order of its own.
+
+    Returns:
+        The rows of each batch, in the order of training; each row is in one batch.
     """
     random = np.random.default_rng([seed, epoch])
     shuffled = random.permutation(len(source))
@@ -45,13 +68,24 @@ def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: i
 
 
 def measure_padding(batches: Sequence[Rows], lengths: Rows) -> float:
-    """The share of computed positions that hold no token."""
+    """Return the share of the positions of all batches that is padding, from 0 to below 1.
+
+    Args:
+        batches: the rows of each batch.
+        lengths: the length of each row on one side, `[n]`.
+    """
     computed = sum(len(rows) * int(lengths[rows].max()) for rows in batches)
     return 1 - int(lengths[np.concatenate(batches)].sum()) / computed
 
 
 def collate(store: Store, rows: Rows, *, referring: bool = False) -> Batch:
-    """One batch, padded; `referring` brings all targets that the sources have in the store."""
+    """Make one padded batch.
+
+    Args:
+        store: the prepared pairs.
+        rows: the rows of the batch in the store, `[b]`.
+        referring: whether the batch holds all targets that its sources have in the store as `references`.
+    """
     source, source_mask = store.source.gather(rows.tolist())
     targets, target_mask = pad([store.target[row] for row in rows.tolist()])
     references = [store.references(row) for row in rows.tolist()] if referring else ()
@@ -59,15 +93,28 @@ def collate(store: Store, rows: Rows, *, referring: bool = False) -> Batch:
 
 
 def turn(batch: Batch) -> Batch:
-    """The same pairs of texts the other way round; both sides must have one vocabulary."""
+    """Swap sources and targets of a batch of texts, for training from target to source.
+
+    Args:
+        batch: a batch whose two sides have the same vocabulary.
+    """
     inputs = _delay(batch.source, batch.source_mask)
     return Batch(batch.targets, batch.target_mask, inputs, batch.source, batch.source_mask)
 
 
 def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Rows]:
-    """Batches for prediction: neighbours in length, longest first, so that memory is needed at once or never.
+    """Divide sources into batches for prediction, the longest first, so that memory runs out at once or never.
 
-    A few batches are cut anew so that each of several workers has as many as the others, all with as much to do.
+    A batch holds neighbours in length. If there are few batches, they are divided again so that each worker gets as
+    many as the others, with about as many positions.
+
+    Args:
+        lengths: the length of each source in positions, `[n]`, with n at least 1.
+        budget: the largest number of positions of a batch, padding included; a single source may exceed it.
+        workers: the number of processes that share the batches.
+
+    Returns:
+        The rows of each batch; each row is in one batch.
     """
     order = np.argsort(-lengths, kind="stable")
     batches = np.split(order, _cut(order, lengths, lengths, budget))
@@ -81,7 +128,7 @@ def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Row
 
 
 def _delay(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
-    """Targets one step late, with the start mark first."""
+    """Return the targets one position later, with the start mark first."""
     inputs = torch.cat([torch.full((len(targets), 1), START), targets[:, :-1]], dim=1)
     return inputs.masked_fill(~mask, PAD)
 
@@ -98,7 +145,7 @@ def _plan(rows: Rows, source: Rows, target: Rows, ratio: float, budget: int) -> 
 
 
 def _cut(order: Rows, source: Rows, target: Rows, budget: int) -> list[int]:
-    """Where to cut an order so that every piece is within the budget: where the source length changes, if one can."""
+    """Return where to divide an order so that each batch is within the budget, best where the source length changes."""
     longest = np.maximum(source, target)[order].tolist()
     changes = [False, *(np.diff(source[order]) != 0).tolist()]
     cuts, start, place, widest, edge = [], 0, 0, 0, 0

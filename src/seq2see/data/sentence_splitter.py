@@ -6,7 +6,7 @@ from functools import partial
 
 from seq2see.core.words import Span
 
-# a noncharacter between sentences that somebody has cut already, as tokenizers.SPACE is one
+# the mark between sentences that the data has divided; a noncharacter of Unicode, as tokenizers.SPACE is
 CUT = "\ufdd1"
 BREAK = re.compile(r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|<(?:br\s*/?|/?p(?:\s[^<>]*)?)>", re.IGNORECASE)
 # marks that end a sentence wherever they are: Chinese and Japanese, Devanagari and its sisters, Arabic, Urdu,
@@ -38,7 +38,11 @@ ABBREVIATIONS = frozenset(word for words in SHORT.values() for word in words.spl
 
 
 def split_sentences(text: str) -> list[Span]:
-    """Where each sentence begins and ends, without the spaces around it; what was cut before stays as it is."""
+    """Return where each sentence begins and ends, without the spaces around it.
+
+    Args:
+        text: a document in any script; one that `join_sentences` made is divided at its marks alone.
+    """
     if CUT in text:
         return _trim_all(text, _pieces(text, re.compile(CUT)))
     lines = _pieces(text, BREAK)
@@ -46,17 +50,25 @@ def split_sentences(text: str) -> list[Span]:
 
 
 def join_sentences(sentences: Sequence[str]) -> str:
-    """Sentences that are cut already as one document, which `split_sentences` cuts at the same places."""
+    """Join sentences into one document that `split_sentences` divides at the same places.
+
+    Args:
+        sentences: the texts of the sentences.
+    """
     return CUT.join([*sentences, ""])
 
 
 def show_sentences(text: str) -> str:
-    """A document as people read it: sentences that were joined are on lines of their own, with the same offsets."""
+    """Return a document for display: joined sentences are on lines of their own, and all offsets stay the same.
+
+    Args:
+        text: a document, which `join_sentences` may have made.
+    """
     return text.replace(CUT, "\n")
 
 
 def _pieces(text: str, between: re.Pattern[str]) -> list[Span]:
-    """What is between the matches of a pattern."""
+    """Return what is between the matches of a pattern."""
     breaks = [match.span() for match in between.finditer(text)]
     starts = [0, *(end for _, end in breaks)]
     return list(zip(starts, [*(start for start, _ in breaks), len(text)], strict=True))
@@ -72,7 +84,7 @@ def _split_line(text: str, start: int, end: int) -> list[Span]:
 
 
 def _ends(text: str, start: int, mark: re.Match[str], end: int) -> bool:
-    """Whether a mark ends the sentence that began at `start`; in doubt, what comes next decides."""
+    """Tell whether a mark ends the sentence that began at `start`; in doubt, what comes next decides."""
     if SURE.match(mark[0]):
         return True
     rest = text[mark.end() : min(mark.end() + NEAR, end)]
@@ -85,7 +97,7 @@ def _ends(text: str, start: int, mark: re.Match[str], end: int) -> bool:
 
 
 def _is_inside(text: str, start: int, place: int, after: str) -> bool:
-    """Whether a full stop belongs to an abbreviation, an initial, an ordinal or the number of an item."""
+    """Tell whether a full stop belongs to an abbreviation, an initial, an ordinal or the number of an item."""
     before = text[max(start, place - NEAR) : place].split()
     word = before[-1].lstrip("\"'“‘«‹([„‚-–—") if before else ""
     if len(before) == 1 and place - start < NEAR and ENUMERATION.fullmatch(word):

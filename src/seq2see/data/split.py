@@ -10,21 +10,32 @@ from seq2see.core.errors import DataError
 from seq2see.data.formats.image_paths import is_image
 from seq2see.data.pairs import Pairs
 
-LEAST = 10  # sources to check on, as far as twice the share permits: fewer would say little
+LEAST = 10  # held-out sources, as far as twice the share permits: fewer would say little
 
 
 def split_pairs(
     pairs: Pairs, *, held_out: float, seed: int, labels: Callable[[str], Iterable[str]] | None = None
 ) -> tuple[Pairs, Pairs]:
-    """(training, held out): all pairs of one source go to one side; the choice follows from text and seed.
+    """Divide pairs into (training, held out): all pairs of one source go to the same side.
 
-    That of images follows from their names, so that data may be moved to another folder or machine. `labels` says
-    which labels a target has: then each of them stays with a source to learn it from.
+    The choice follows from the texts and the seed. For images it follows from the last two names of their paths, so
+    that data may be moved to another folder or machine.
+
+    Args:
+        pairs: the pairs to divide, with at least two different sources.
+        held_out: the share of the sources to hold out, between 0 and 1; of few sources up to twice as many, towards
+            ten.
+        seed: the seed of the choice.
+        labels: returns the labels of a target; then no source is held out that alone has a label. None if targets are
+            texts.
+
+    Raises:
+        DataError: there are fewer than two sources, or every source has a label that no other has.
     """
     numbers = {source: _number(_shorten(source), seed) for source in set(pairs.source)}
     if len(numbers) < 2:
         raise DataError(
-            "training needs at least two different sources, one to learn from and one to check on; "
+            "training needs at least two different sources, one to train on and one to hold out; "
             f"got {len(numbers)}; add pairs, or name held-out data as data.valid."
         )
     known = _Known(pairs, labels)
@@ -38,7 +49,7 @@ def split_pairs(
             chosen.add(source)
     if not chosen:
         raise DataError(
-            "every source has a label that no other source has, so none can be held out to check on; add sources for "
+            "every source has a label that no other source has, so none can be held out; add sources for "
             "rare labels, or name held-out data as data.valid."
         )
     kept = [row for row, source in enumerate(pairs.source) if source not in chosen]
@@ -57,7 +68,7 @@ class _Known:
         self.counts = Counter(label for each in self.labels.values() for label in each)
 
     def spares(self, source: str) -> bool:
-        """Whether a source may go, and all its labels stay; then it is gone."""
+        """Take a source out of the counts, and return True, if all its labels have other sources; else return False."""
         own = self.labels.get(source, set())
         if any(self.counts[label] < 2 for label in own):
             return False
@@ -66,7 +77,7 @@ class _Known:
 
 
 def _shorten(source: str) -> str:
-    """A text as it is, of an image's path the last two names."""
+    """Return a text as it is, and of an image's path the last two names."""
     return "/".join(PurePath(source).parts[-2:]) if is_image(source) else source
 
 

@@ -17,7 +17,7 @@ from seq2see.core.special_tokens import SPECIAL_TOKENS
 from seq2see.data.storage.packed import Sequences
 from seq2see.data.tokenizers import SPACE
 
-WINDOW = 5  # words on each side that count as company
+WINDOW = 5  # words on each side that count as context
 READ = 10_000_000  # words of a text that are enough to learn from
 EXTRA = 16  # dimensions that are computed beside the wanted ones, so that the last of those are right too
 ROUNDS = 4  # of the iteration that finds the dimensions
@@ -26,16 +26,29 @@ DEVIATION = 0.35  # of the learned numbers, about that of the vectors that peopl
 
 @dataclass(frozen=True)
 class Vectors:
-    """A vector for each word of a vocabulary, and which of them are known."""
+    """A vector for each entry of a vocabulary.
+
+    Args:
+        table: the vectors `[v d]`; those of words that are not known are zero, or close to it.
+        known: True for each entry that has a vector, `[v]`.
+    """
 
     table: Float32[np.ndarray, "v d"]
     known: Bool[np.ndarray, " v"]
 
 
 def read_vectors(file: Path, pieces: Sequence[str]) -> Vectors:
-    """The vectors of these words from a file of word2vec or GloVe in text form, packed or not.
+    """Read the vectors of words from a text file of word2vec or GloVe.
 
-    A word that is not there as it is written may be there in lower case.
+    A word that the file does not have as it is written may take the vector of its lower-case form.
+
+    Args:
+        file: lines of a word and its numbers, with or without word2vec's first line; it may be compressed with gzip.
+        pieces: the text of each id, with the mark of the space before a word (`Tokenizer.pieces`); special tokens get
+            no vector.
+
+    Raises:
+        DataError: the file cannot be read, has a line of another form, or has none of the words.
     """
     wanted, lower = _index(pieces), _index([piece.lower() for piece in pieces])
     found: dict[int, list[float]] = {}
@@ -54,10 +67,21 @@ def read_vectors(file: Path, pieces: Sequence[str]) -> Vectors:
 
 
 def learn_vectors(texts: Sequences, *, vocabulary: int, size: int) -> Vectors:
-    """Vectors from the company that words keep in these texts: the largest eigenvectors of positive PMI.
+    """Learn word vectors from the words near each word: eigenvectors of positive pointwise mutual information (PMI).
 
-    Levy & Goldberg 2014, section 4: max(0, log p(a, b) / (p(a) p(b))) factorised, weighted by sqrt of the eigenvalues;
-    rare pairs are discounted as in Pantel & Lin 2002. Nothing is trained, so it takes seconds.
+    M[a, b] = max(0, log(p(a, b) / (p(a) p(b)))), where p(a, b) is the share of pairs at most 5 words apart that are a
+    and b, and p(a) the share of a in them. A vector is a row of U sqrt(L), where L has the largest eigenvalues of M and
+    U their eigenvectors (Levy & Goldberg 2014, section 4); rare pairs are discounted as in Pantel & Lin 2002. No
+    network is trained, so it takes seconds.
+
+    Args:
+        texts: the ids of the training texts, of which the first 10 million are read; pairs with special tokens do not
+            count.
+        vocabulary: the number of entries of the vocabulary.
+        size: the number of channels of a vector.
+
+    Raises:
+        DataError: no two words are near each other in the texts.
     """
     matrix, known = _weigh_pairs(texts, vocabulary)
     width = min(size + EXTRA, vocabulary)
@@ -74,7 +98,7 @@ def learn_vectors(texts: Sequences, *, vocabulary: int, size: int) -> Vectors:
 
 
 def _index(pieces: Sequence[str]) -> dict[str, list[int]]:
-    """The ids of each word; the mark of the space before it is no part of it."""
+    """Return the ids of each word, without the mark of the space before it."""
     places: dict[str, list[int]] = {}
     for number, piece in enumerate(pieces):
         if number >= len(SPECIAL_TOKENS) and piece.strip(SPACE):
@@ -83,7 +107,7 @@ def _index(pieces: Sequence[str]) -> dict[str, list[int]]:
 
 
 def _read_lines(file: Path, wanted: set[str]) -> Iterator[tuple[str, list[float]]]:
-    """The wanted words of a file with their numbers; a word may hold spaces, so numbers are counted from the end."""
+    """Yield the wanted words with their numbers, which are counted from the end because a word may hold spaces."""
     size = 0
     try:
         with file.open("rb") as lines:
@@ -108,7 +132,9 @@ def _read_lines(file: Path, wanted: set[str]) -> Iterator[tuple[str, list[float]
 
 
 def _weigh_pairs(texts: Sequences, vocabulary: int) -> tuple[Tensor, Bool[np.ndarray, " v"]]:
-    """The discounted positive PMI of all pairs of words that are near each other, as a sparse symmetric matrix."""
+    """Return the discounted positive PMI of all pairs of near words as a sparse symmetric matrix, and which words have
+    pairs.
+    """
     left, right, counts = _count_pairs(texts, vocabulary)
     sums = np.bincount(left, counts, minlength=vocabulary)
     lesser = np.minimum(sums[left], sums[right])
@@ -127,7 +153,7 @@ def _weigh_pairs(texts: Sequences, vocabulary: int) -> tuple[Tensor, Bool[np.nda
 def _count_pairs(
     texts: Sequences, vocabulary: int
 ) -> tuple[Int64[np.ndarray, " n"], Int64[np.ndarray, " n"], Float[np.ndarray, " n"]]:
-    """How often two words are at most a window apart in one text, both ways; marks count for nothing."""
+    """Count how often two words are at most a window apart in one text, in both orders; special tokens are left out."""
     ids = np.asarray(texts.ids[:READ], dtype=np.int64)
     row = np.repeat(np.arange(len(texts)), texts.lengths)[:READ]
     keys = []

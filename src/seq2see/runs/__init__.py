@@ -7,6 +7,7 @@ __all__ = [
     "analysis",
     "checkpoint",
     "comparison",
+    "config_changes",
     "data_files",
     "decoding",
     "evaluation",

@@ -36,8 +36,17 @@ def evaluate(
     workers: int = 0,
     decode_options: DecodeOptions | None = None,
 ) -> Evaluation:
-    """Score a run on data; see `Run.evaluate`."""
-    make_bleu(bleu_tokenizer)  # what cannot be scored is not worth decoding
+    """Score a run on data; see `Run.evaluate`.
+
+    Args:
+        run: the run.
+        data: anything that `seq2see.train` takes as data.
+        fields: the columns of source and target; None finds them by their names.
+        bleu_tokenizer: the tokenizer of sacrebleu for BLEU, such as 13a, intl or zh.
+        workers: processes that predict together; 0 chooses as many as make it faster.
+        decode_options: changes to how the run decodes; None: as configured.
+    """
+    make_bleu(bleu_tokenizer)  # refuse an unknown tokenizer before decoding
     with _reading(run, data, fields) as (pairs, origin):
         pairs = run.task.group_references(pairs)
         decoding = run.choose_decoding(decode_options)
@@ -65,10 +74,10 @@ def compare(
     Args:
         runs: two runs or more, or their folders, by name or in a list; the first one is the baseline.
         data: anything that `seq2see.train` takes as data.
-        fields: the columns of source and target, where their names do not say it.
-        gold: a file of word alignments by people, to score the attention with.
-        bleu_tokenizer: how sacrebleu cuts texts for BLEU.
-        workers: processes that decode together; 0: as many as are worth it.
+        fields: the columns of source and target; None finds them by their names.
+        gold: a file of word alignments made by people, to score the attention with; None: it is not scored.
+        bleu_tokenizer: the tokenizer of sacrebleu for BLEU, such as 13a, intl or zh.
+        workers: processes that decode together; 0 chooses as many as make it faster.
         options: the fields of `seq2see.DecodeOptions`, such as beam=5, for all runs.
     """
     chosen = read_options(options)
@@ -94,16 +103,17 @@ def align(
     head: int | None = None,
     threshold: float = 0.0,
 ) -> Outcome:
-    """Link the words of given pairs by the attention of a run while it writes the given targets.
+    """Align the words of given pairs by the attention of a run under forced decoding of the given targets.
 
     Args:
         run: a run or its folder.
         data: anything that `seq2see.train` takes as data.
-        fields: the columns of source and target, where their names do not say it.
-        gold: a file of alignments by people (Pharaoh lines); with it every map and head is scored, and the best taken.
-        map_name: the attention map to take links from.
-        head: the head of the map, from 1; if none is given, the mean of all.
-        threshold: links with less attention are left out.
+        fields: the columns of source and target; None finds them by their names.
+        gold: a file of alignments made by people (Pharaoh lines), with which every map and head is scored, and the best
+            one is taken unless `map_name` or `head` is given; None: nothing is scored.
+        map_name: the attention map to take links from; None takes the default map.
+        head: the head of the map, from 1; None takes the mean over all heads.
+        threshold: links with less attention (0 to 1) are left out.
     """
     loaded = run if isinstance(run, Run) else load(Path(run))
     with _reading(loaded, data, fields) as (pairs, origin):
@@ -113,7 +123,7 @@ def align(
 
 @contextmanager
 def _reading(run: Run, data: object, fields: Fields | None) -> Iterator[tuple[Pairs, Origin]]:
-    """The pairs of a path or of Python objects, and where they are while the analysis goes on."""
+    """Read the pairs of a path or of Python objects; the latter are in a temporary file until the analysis ends."""
     origin = find_origin(data, fields=fields)
     with TemporaryDirectory(prefix="seq2see-") as place:
         if origin is None:

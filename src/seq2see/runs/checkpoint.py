@@ -1,4 +1,4 @@
-"""Checkpoints: one safetensors file each, with everything needed to go on, that knows whether it is whole."""
+"""Checkpoints: one safetensors file each, with everything needed to go on, and a digest that reveals damage."""
 
 import hashlib
 import json
@@ -21,14 +21,24 @@ FORMAT = "seq2see 2"  # of a checkpoint file
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Tensors by name, and facts as JSON."""
+    """The content of a checkpoint file.
+
+    Args:
+        tensors: the tensors by name; a tensor that is shared may have several names.
+        facts: everything else, as values that JSON can hold.
+    """
 
     tensors: Mapping[str, Tensor]
     facts: Mapping[str, Any]
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write tensors and facts with a digest over both; a tensor with several names is written once."""
+    """Write tensors and facts with a digest over both; a tensor with several names is written once.
+
+    Args:
+        path: the file, which is replaced as a whole or not at all.
+        checkpoint: what to write.
+    """
     tensors, others = _tell_apart(checkpoint.tensors)
     facts = json.dumps(checkpoint.facts, ensure_ascii=False, sort_keys=True)
     names = {"names": json.dumps(others, sort_keys=True)} if others else {}
@@ -37,7 +47,14 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """Read a checkpoint; one that is truncated or was changed is an error that names the file."""
+    """Read a checkpoint.
+
+    Args:
+        path: the file.
+
+    Raises:
+        CheckpointError: the file is missing, truncated, changed, or of another format.
+    """
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -57,7 +74,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
 
 
 def average(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of each tensor over several checkpoints; a tensor with several names keeps them."""
+    """Return the mean of each tensor over several checkpoints; a tensor with several names keeps them.
+
+    Args:
+        checkpoints: the tensors of each checkpoint by name, all with the names and shapes of the first.
+    """
     apart, others = _tell_apart(checkpoints[0])
     means = {
         name: torch.stack([tensors[name].double() for tensors in checkpoints]).mean(dim=0).to(first.dtype)
@@ -67,7 +88,12 @@ def average(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 
 def dump_optimizer(optimizer: optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """The optimizer's tensors under the names of the parameters they belong to."""
+    """Return the optimizer's tensors as `KEY.NAME`, with the names of the parameters they belong to.
+
+    Args:
+        optimizer: the optimizer.
+        model: the model whose parameters it moves.
+    """
     return {
         f"{key}.{name}": value
         for name, parameter in model.named_parameters()
@@ -76,14 +102,20 @@ def dump_optimizer(optimizer: optim.Optimizer, model: nn.Module) -> dict[str, Te
 
 
 def restore_optimizer(optimizer: optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Put the optimizer's tensors back to their parameters."""
+    """Put the optimizer's tensors back to their parameters.
+
+    Args:
+        optimizer: the optimizer, whose state is replaced.
+        model: the model whose parameters it moves.
+        tensors: what `dump_optimizer` returned; they are copied.
+    """
     for name, parameter in model.named_parameters():
         keys = [key.removesuffix(f".{name}") for key in tensors if key.endswith(f".{name}")]
         optimizer.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys if "." not in key}
 
 
 def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Each tensor under its first name, and for every other name of it the first one."""
+    """Return each tensor under its first name, and for every other name of it the first one."""
     apart: dict[str, Tensor] = {}
     others: dict[str, str] = {}
     firsts: dict[Any, str] = {}

@@ -33,12 +33,12 @@ Progress = Callable[[str, int], AbstractContextManager[Advance]]  # what is done
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """The alignment error rate of a run, for each map and head.
+    """The alignment error rate (AER) of a run, for each map and head.
 
     Args:
         default: the head that is taken without gold alignments.
         best: the head with the lowest error rate.
-        agreements: of each head with the gold alignments.
+        agreements: how well each head agrees with the gold alignments.
     """
 
     default: HeadSelection
@@ -59,10 +59,10 @@ class ComparedRun:
         name: a short name.
         run: the run.
         predictions: one for each source.
-        tested: its metrics with their intervals and p values.
-        seconds: what decoding took.
-        attention: statistics of its attention; None without any.
-        aligned: its alignment error rates, if there is gold.
+        tested: its metrics with 95 % intervals, and p-values against the baseline.
+        seconds: the time that decoding took.
+        attention: statistics of its attention; None for a model without attention.
+        aligned: its alignment error rates; None without gold alignments or attention.
     """
 
     name: str
@@ -75,22 +75,22 @@ class ComparedRun:
 
     @property
     def speed(self) -> float:
-        """Sentences decoded in a second."""
+        """Return the sources decoded in a second."""
         return len(self.predictions) / max(self.seconds, 1e-9)
 
     @property
     def parameters(self) -> int:
-        """All numbers that were learned."""
+        """Return the number of parameters."""
         return count_parameters(self.run)
 
     @property
     def megabytes(self) -> float:
-        """The size of the weights on the disk."""
+        """Return the size of the weights on the disk, in megabytes (10^6 bytes)."""
         return self.run.folder.weights_file.stat().st_size / 1e6
 
     @property
     def minutes(self) -> float | None:
-        """How long it was trained, if its folder says so."""
+        """Return the minutes that it was trained; None if its folder does not say so."""
         return count_minutes(self.run)
 
     def to_dict(self) -> "dict[str, JsonValue]":
@@ -114,17 +114,25 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All runs on the same pairs; the first one is the baseline."""
+    """All runs on the same pairs; the first one is the baseline.
+
+    Args:
+        data: the name of the data.
+        pairs: the sources with their references.
+        runs: each run with what was measured of it.
+        lengths: the scores by the length of the source; None for images.
+        workers: the processes that decoded together.
+    """
 
     data: str
     pairs: Pairs
     runs: Sequence[ComparedRun]
-    lengths: LengthScores | None  # None for images
-    workers: int = 1  # processes that decoded together
+    lengths: LengthScores | None
+    workers: int = 1
 
     @property
     def unit(self) -> str:
-        """What a source is."""
+        """Return what a source is called: image or sentence."""
         return "image" if self.lengths is None else "sentence"
 
     def to_dict(self) -> "dict[str, JsonValue]":
@@ -139,7 +147,11 @@ class Comparison:
 
 
 def name_runs(paths: Sequence[Path]) -> list[str]:
-    """Return a short name for each run folder, or its path where short names are the same."""
+    """Return a short name for each run folder, or its path where short names are the same.
+
+    Args:
+        paths: the run folders, at least two, each given once.
+    """
     if len(paths) < 2:
         raise Seq2SeeError(f"a comparison needs at least two run folders; got {len(paths)}.")
     places = [path.resolve() for path in paths]
@@ -166,12 +178,13 @@ def compare(
     Args:
         runs: the runs by their names, the baseline first.
         pairs: sources with their references.
-        origin: where the pairs come from.
-        beam: the width of the beam for all; else each run searches as configured.
-        bleu_tokenizer: as sacrebleu names it.
-        gold: a file of alignments by people.
-        workers: processes that decode together; 0 chooses their number.
-        progress: is told what is done and how many steps it has.
+        origin: the files that the pairs come from.
+        options: changes to how all runs decode; None: each as it is configured.
+        bleu_tokenizer: the tokenizer of sacrebleu for BLEU, such as 13a, intl or zh.
+        gold: a file of alignments made by people, a line for each pair; None: attention is not scored.
+        workers: processes that decode together; 0 chooses as many as make it faster.
+        progress: opens a progress bar, given what is done and how many steps it has; what it opens returns a function
+            that is called with the number of steps done, by default 1.
     """
     make_bleu(bleu_tokenizer)  # refuse an unknown tokenizer before decoding
     images = check_runs(runs)
@@ -201,7 +214,14 @@ def compare(
 
 
 def check_runs(runs: Mapping[str, Run]) -> bool:
-    """Return whether the runs caption images; refuse what cannot be compared."""
+    """Return whether the runs caption images; refuse runs that cannot be compared.
+
+    Args:
+        runs: the runs by their names.
+
+    Raises:
+        Seq2SeeError: a run chooses labels, or some read images and others texts.
+    """
     for name, run in runs.items():
         if not run.task.writes_text:
             raise Seq2SeeError(

@@ -1,4 +1,4 @@
-"""Where the data of a configuration comes from, and how other data is read for its run."""
+"""The data files of a configuration, and how other data is read for its run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,11 @@ from seq2see.data.pairs import Origin
 
 
 def origins(config: Config) -> dict[str, Origin]:
-    """Return the files of each split that the configuration names, the training data first."""
+    """Return the files of each split that the configuration names, the training data first.
+
+    Args:
+        config: the configuration of a run.
+    """
     data = config.data
     fields = None if data.fields is None else (data.fields[0], data.fields[1])
     named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
@@ -24,7 +28,15 @@ def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:
 
 
 def read_as_trained(origin: Origin, config: Config) -> Usable:
-    """Pairs by the columns the run was trained on if the file has them, else by its only two; no broken images."""
+    """Read pairs by the columns that the run was trained on if the file has them, else by its only two columns.
+
+    Args:
+        origin: the files to read; columns that it names take precedence.
+        config: the configuration of the run.
+
+    Returns:
+        The pairs, without images that cannot be opened, and what was found while reading.
+    """
     names = config.data.fields
     if origin.fields is None and names and origin.target_file is None:
         try:

@@ -1,4 +1,4 @@
-"""How outputs are found: a search, its rules and prefixes, from a configuration and decoding options."""
+"""Decoding: a search, its rules and prefixes, from a configuration and decoding options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -15,23 +15,30 @@ from seq2see.tasks.constraints import Prefix
 
 @dataclass(frozen=True)
 class Decoding:
-    """Decoding options as a run applies them: a search, its rules, and what is done to unknown words."""
+    """Decoding options as a run applies them.
+
+    Args:
+        search: the search.
+        rules: the constraints on every output.
+        replace_unknown: whether unknown words are written, and then replaced by the source word with most attention.
+        dictionary: the target word that replaces an unknown one, by its source word; None copies the source word.
+    """
 
     search: Search
     rules: Rules = field(default_factory=Rules)
     replace_unknown: bool = False
-    dictionary: Mapping[str, str] | None = None  # what replaces an unknown word, by its source word
+    dictionary: Mapping[str, str] | None = None
 
 
 def choose_decoding(
     configured: SearchSpec, options: DecodeOptions, *, search: Search | SearchSpec | None = None
 ) -> Decoding:
-    """The search, rules and replacement of unknown words that follow from a configuration and options.
+    """Return the search, rules and replacement of unknown words that follow from a configuration and options.
 
     Args:
-        configured: the `search` of a configuration.
+        configured: section `search` of a configuration.
         options: what they change.
-        search: a search, or the name of one, in place of the configured one.
+        search: a search, or the name or section of one, in place of the configured one; None keeps that.
     """
     _, usual = read_search(configured)
     found, rules = _choose_search(configured if search is None else search, usual, options)
@@ -39,7 +46,7 @@ def choose_decoding(
 
 
 def _choose_search(given: object, usual: Rules, options: DecodeOptions) -> tuple[Search, Rules]:
-    """A search as it is, or as a configuration names it; rules that stand among its options replace the usual ones."""
+    """Return a search as it is, or as a configuration names it; rules among its options replace the usual ones."""
     if isinstance(given, str | Mapping):
         named = isinstance(given, Mapping) and any(rule.name in given for rule in fields(Rules))
         return choose_search(given, options), read_search(given)[1] if named else usual
@@ -55,7 +62,15 @@ def _choose_search(given: object, usual: Rules, options: DecodeOptions) -> tuple
 
 
 def spread_prefix(prefix: object, count: int) -> Sequence[Prefix]:
-    """A prefix for each of the texts, or nothing."""
+    """Return a prefix for each input; an empty sequence if all prefixes are blank.
+
+    Args:
+        prefix: a text or a tuple of ids, for all inputs, or a list with one for each.
+        count: how many inputs there are.
+
+    Raises:
+        SearchError: the list has another length, or something else in it.
+    """
     prefixes: list[Any] = (
         [prefix] * count if _is_prefix(prefix) else list(prefix) if isinstance(prefix, Sequence) else []
     )

@@ -24,11 +24,11 @@ class Evaluation:
     """Predictions beside their references, and their metrics.
 
     Args:
-        name: of the data.
+        name: the name of the data.
         references: the first reference of each prediction.
         predictions: the predictions.
-        metrics: what they score.
-        more: the further references of each, if any has several.
+        metrics: the metrics over all predictions.
+        more: the further references of each prediction; empty if each has one reference.
     """
 
     name: str
@@ -39,9 +39,9 @@ class Evaluation:
 
     @property
     def mistakes(self) -> list[int]:
-        """The rows of wrong predictions, the most confident first, because those mislead people most.
+        """Return the rows of wrong predictions, those with the highest scores first, because they mislead people most.
 
-        No single caption of several is right, so of captions all are listed, those with the lowest ROUGE-L first.
+        Of several captions of an image no single one is right, so all captions are listed, the lowest ROUGE-L first.
         """
         if any(self.more) and self.predictions[0].run.task.source.tokenizer is None:
             return sorted(range(len(self.predictions)), key=self._score_caption)
@@ -49,12 +49,20 @@ class Evaluation:
         return sorted(rows, key=lambda row: -self.predictions[row].score)
 
     def is_correct(self, row: int) -> bool:
-        """Whether a prediction is one of its references."""
+        """Return whether a prediction is one of its references.
+
+        Args:
+            row: the position of the prediction, from 0.
+        """
         one = self.predictions[row]
         return any(one.run.task.is_correct(one.text, known) for known in self._list_references(row))
 
     def further_references(self, row: int) -> Sequence[str]:
-        """Return the references of a prediction behind the first."""
+        """Return the references of a prediction after the first.
+
+        Args:
+            row: the position of the prediction, from 0.
+        """
         return self.more[row] if self.more else ()
 
     def _list_references(self, row: int) -> list[str]:
@@ -79,10 +87,11 @@ def evaluate(
     Args:
         run: the run.
         pairs: sources with their references.
-        name: what the data is called.
-        predictions: one for each source; they are made as configured if none are given.
-        bleu_tokenizer: as sacrebleu names it.
-        things: which things are where in images; with them, attention is scored by the pointing game.
+        name: the name of the data.
+        predictions: one for each source; None predicts them as the run is configured.
+        bleu_tokenizer: the tokenizer of sacrebleu for BLEU, such as 13a, intl or zh.
+        things: the objects in each image with their boxes, by its path; with them, attention is scored by the pointing
+            game. None, or empty: it is not.
     """
     if predictions is None:
         pairs = run.task.group_references(pairs)
@@ -97,7 +106,13 @@ def evaluate(
 def play_pointing(
     run: Run, predictions: Sequence[Prediction], things: Mapping[str, Sequence[NamedBox]]
 ) -> list[Metric]:
-    """Return the metrics of the pointing game (Zhang et al. 2016, arXiv:1608.00507); none without attention."""
+    """Return the metrics of the pointing game (Zhang et al. 2016, arXiv:1608.00507); none without attention.
+
+    Args:
+        run: a run that captions images.
+        predictions: its captions.
+        things: the objects in each image with their boxes, by its path; images that are missing here are left out.
+    """
     outputs = [ForcedOutput.from_output(each) for each in predictions if each.ids and each.source in things]
     pointed: list[Pointing] = []
     grid = (0, 0)
@@ -112,14 +127,23 @@ def play_pointing(
 
 
 def measure_word_error_rate(run: Run, pairs: Pairs) -> Metric:
-    """Return the word error rate of outputs that may become longer than every reference."""
+    """Return the word error rate of outputs that may have twice the tokens of the longest reference.
+
+    Args:
+        run: a run that writes texts.
+        pairs: sources with their references.
+    """
     longest = max(len(ids) for ids in run.task.target.ids(pairs.target))
     outputs = [prediction.text for prediction in run.predict(list(pairs.source), max_length=2 * longest)]
     return word_error_rate(outputs, pairs.target)
 
 
 def find_attention(prediction: Prediction) -> OutputTrace | None:
-    """Return the attention behind a prediction, or None for a model that has none."""
+    """Return the attention behind a prediction; None for a blank source or a model that has none.
+
+    Args:
+        prediction: the prediction.
+    """
     try:
         return prediction.attention
     except Seq2SeeError:
@@ -129,12 +153,12 @@ def find_attention(prediction: Prediction) -> OutputTrace | None:
 def measure_attention(
     run: Run, predictions: Sequence[Prediction], *, progress: Callable[[], None] = lambda: None
 ) -> AttentionStatistics | None:
-    """Return statistics of the attention behind a run's own outputs, or None for a model that has none.
+    """Return statistics of the attention behind a run's own outputs; None for labels and for a model that has none.
 
     Args:
         run: the run.
-        predictions: its outputs.
-        progress: is called after each of them.
+        predictions: its outputs; blank ones are left out.
+        progress: called after each of them.
     """
     if not run.task.writes_text:
         return None  # a label has no steps whose attention could be measured
@@ -154,6 +178,13 @@ def tabulate_calibration(run: Run, result: Evaluation) -> dict[str, list[Bin]]:
     """Return how often labels are right against their probability, before and after calibration (temperature scaling).
 
     Guo et al. 2017 (arXiv:1706.04599). There are no tables unless every source has one label.
+
+    Args:
+        run: a run that chooses labels; any other has no tables.
+        result: its evaluation.
+
+    Returns:
+        The table "as predicted" and, if the run was calibrated, the table "before calibration".
     """
     known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
     if not known:
@@ -169,11 +200,19 @@ def tabulate_calibration(run: Run, result: Evaluation) -> dict[str, list[Bin]]:
 
 
 def count_parameters(run: Run) -> int:
-    """Return how many numbers were learned."""
+    """Return the number of parameters of a run's model.
+
+    Args:
+        run: the run.
+    """
     return sum(parameter.numel() for parameter in run.model.parameters())
 
 
 def count_minutes(run: Run) -> float | None:
-    """Return how long the run was trained, if its folder says so."""
+    """Return the minutes that the updates of a run took; None if its folder has no metrics.
+
+    Args:
+        run: the run.
+    """
     history = run.folder.read_metrics()
     return sum(row.get("seconds", 0.0) for row in history) / 60 if history else None

@@ -19,6 +19,7 @@ from seq2see.core.registry import shorten
 from seq2see.data.modalities.learn import read_modality, read_target
 from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from seq2see.runs.config_changes import describe_changes
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
@@ -31,52 +32,56 @@ FORMAT = 2  # of the run folder: its files, and the names of config keys and wei
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A folder that holds one run."""
+    """A folder that holds one run.
+
+    Args:
+        path: the folder; it need not exist yet.
+    """
 
     path: Path
 
     @property
     def config_file(self) -> Path:
-        """The configuration, for people and for us."""
+        """Return the file of the configuration, which people may read."""
         return self.path / "config.yaml"
 
     @property
     def format_file(self) -> Path:
-        """The format of the run folder, and the version of seq2see that wrote it."""
+        """Return the file with the format of the run folder, and the version of seq2see that wrote it."""
         return self.path / "run.json"
 
     @property
     def weights_file(self) -> Path:
-        """The weights that predict."""
+        """Return the file of the weights that predict."""
         return self.path / "weights.safetensors"
 
     @property
     def best_weights_file(self) -> Path:
-        """The best weights by validation, where the weights that predict are an average."""
+        """Return the file of the best weights by validation, which exists if an average of weights predicts."""
         return self.path / "checkpoints" / "best.safetensors"
 
     @property
     def data_folder(self) -> Path:
-        """The data of a training on Python objects, which have no file of their own."""
+        """Return the folder with the data of a training on Python objects, which have no file of their own."""
         return self.path / "data"
 
     @property
     def metrics_file(self) -> Path:
-        """One JSON object a line: what was measured while training."""
+        """Return the file of what was measured while training, one JSON object a line."""
         return self.path / "metrics.jsonl"
 
     @property
     def report_file(self) -> Path:
-        """The page about the run."""
+        """Return the HTML report about the run."""
         return self.path / "report.html"
 
     @property
     def exists(self) -> bool:
-        """Whether the folder holds anything."""
+        """Return whether the folder holds anything."""
         return self.path.is_dir() and any(self.path.iterdir())
 
     def holds_run(self) -> bool:
-        """Whether a run has begun in the folder; anything else in it is an error."""
+        """Return whether a run has begun in the folder; anything else in it is an error."""
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path}: this is a file; give a folder for the run.")
         if self.exists and not self.config_file.is_file():
@@ -84,7 +89,11 @@ class RunFolder:
         return self.exists
 
     def create(self, config_text: str) -> None:
-        """Make the folder with its configuration."""
+        """Make the folder with its configuration and its format file.
+
+        Args:
+            config_text: the content of config.yaml.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / "checkpoints").mkdir(exist_ok=True)
@@ -95,7 +104,7 @@ class RunFolder:
         write_atomic(self.config_file, config_text)
 
     def read_config(self) -> Config:
-        """The configuration the run was started with."""
+        """Read the configuration that the run was started with."""
         if not self.path.is_dir():
             raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
         if not self.config_file.is_file():
@@ -125,28 +134,42 @@ class RunFolder:
             )
 
     def write_task(self, task: Task) -> None:
-        """Save the tokenizers."""
+        """Save the tokenizers.
+
+        Args:
+            task: the task that has them.
+        """
         for side in SIDES:
             write_atomic(self._tokenizer_file(side), getattr(task, side).to_json())
 
     def read_task(self) -> Task:
-        """The task with its tokenizers."""
+        """Read the task with its tokenizers."""
         task = find_task(self.read_config().task)
         return task(self._read_side("source", read_modality), self._read_side("target", read_target))
 
     @property
     def has_task(self) -> bool:
-        """Whether both tokenizers were written."""
+        """Return whether both tokenizers were written."""
         return all(self._tokenizer_file(side).is_file() for side in SIDES)
 
     def write_weights(self, tensors: Mapping[str, Tensor], config: Config, facts: Mapping[str, Any]) -> None:
-        """Put these weights in the place of those that predict, with what else is worth knowing of them."""
+        """Replace the weights that predict.
+
+        Args:
+            tensors: the weights by name.
+            config: the configuration, whose model and tokens are saved with them.
+            facts: what else is known of them, such as their update; JSON values.
+        """
         digests = {side: self._tokenizer_digest(side) for side in SIDES}
         known = {**facts, "tokenizers": digests, "model": _shape(config)}
         write_checkpoint(self.weights_file, Checkpoint(tensors, known))
 
     def read_weights(self, config: Config) -> Checkpoint:
-        """The weights that predict, if configuration and tokenizers are still those they were trained with."""
+        """Read the weights that predict.
+
+        Args:
+            config: the configuration; its model must be the one they were trained with, and the tokenizers theirs.
+        """
         checkpoint = read_checkpoint(self.weights_file)
         for side in SIDES:
             if checkpoint.facts["tokenizers"][side] != self._tokenizer_digest(side):
@@ -159,7 +182,11 @@ class RunFolder:
         return checkpoint
 
     def open(self, *, trust: bool = False) -> tuple[Config, Task, Network]:
-        """Configuration, task and model, with the weights that predict; `trust` lets it run code of its own."""
+        """Return configuration, task and model, with the weights that predict, in evaluation mode.
+
+        Args:
+            trust: whether the run may execute the code of its own that it names.
+        """
         config = self.read_config()
         admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
         task, weights = self.read_task(), self.read_weights(config)
@@ -175,7 +202,11 @@ class RunFolder:
         return config, task, model.eval()
 
     def copy_to(self, path: Path) -> None:
-        """Copy the whole folder to a place where nothing is yet; a copy that fails leaves nothing behind."""
+        """Copy the whole folder; a copy that fails leaves nothing behind.
+
+        Args:
+            path: the new folder, which must not exist yet.
+        """
         self.read_config()
         if path.exists():
             raise CheckpointError(f"{path}: a run must be saved where nothing is yet; choose another path.")
@@ -189,15 +220,19 @@ class RunFolder:
             shutil.rmtree(draft, ignore_errors=True)
 
     def checkpoints(self) -> list[Path]:
-        """The checkpoints to go on from, newest first."""
+        """Return the checkpoints to go on from, newest first."""
         return sorted((self.path / "checkpoints").glob("update-*.safetensors"), reverse=True)
 
     def checkpoint_file(self, update: int) -> Path:
-        """Where the checkpoint of an update is kept."""
+        """Return the file of the checkpoint after an update.
+
+        Args:
+            update: the number of updates made.
+        """
         return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
 
     def read_metrics(self) -> list[dict[str, Any]]:
-        """What was measured; a last line that a crash cut short is left out."""
+        """Return what was measured; a last line that a crash cut short is left out."""
         if not self.metrics_file.is_file():
             return []
         rows = []
@@ -209,12 +244,20 @@ class RunFolder:
         return rows
 
     def rewind_metrics(self, update: int) -> None:
-        """Forget what was measured after an update, because it is going to be measured again."""
+        """Remove what was measured after an update, because it is going to be measured again.
+
+        Args:
+            update: the last update whose row stays.
+        """
         rows = [json.dumps(row) for row in self.read_metrics() if row["update"] <= update]
         write_atomic(self.metrics_file, "".join(f"{row}\n" for row in rows))
 
     def append_metrics(self, row: Mapping[str, Any]) -> None:
-        """Add one measurement."""
+        """Add one row to the metrics.
+
+        Args:
+            row: the measured values by name, as JSON can hold them.
+        """
         try:
             with open(self.metrics_file, "a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
@@ -242,20 +285,6 @@ class RunFolder:
             ) from None
 
 
-def describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """The keys that differ between two configurations, as `key: old -> new`."""
-    old, new = dict(_flatten(before)), dict(_flatten(after))
-    keys = [key for key in [*old, *(new.keys() - old.keys())] if old.get(key) != new.get(key)]
-    return ", ".join(f"{key}: {old.get(key, 'not set')} -> {new.get(key, 'not set')}" for key in keys)
-
-
 def _shape(config: Config) -> dict[str, Any]:
-    """What the weights depend on."""
+    """Return what the weights depend on."""
     return config.model_dump(mode="json", include={"task", "model", "tokens"})
-
-
-def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        flat += _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(prefix + key, value)]
-    return flat

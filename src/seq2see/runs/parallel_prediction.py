@@ -33,14 +33,20 @@ Result = TypeVar("Result")
 
 
 def choose_workers(run: Run, sources: int, search: Search) -> int:
-    """One worker a core where the work takes much longer than starting them, else this process alone."""
+    """Return one worker a core where decoding takes much longer than starting them, else 1: this process alone.
+
+    Args:
+        run: the run.
+        sources: how many sources are to be predicted.
+        search: the search, whose width is the number of hypotheses of each source.
+    """
     costs = [_count_cost(one, search.width) for one in (run, *run.others)]
     enough = sources >= MIN_SOURCES_FOR_WORKERS and sources * sum(costs) >= MIN_COST_FOR_WORKERS
     return torch.get_num_threads() if enough else 1
 
 
 def _count_cost(run: Run, width: int) -> int:
-    """What one source costs."""
+    """Return what one source costs, in parameters times hypotheses."""
     parameters = max(sum(parameter.numel() for parameter in run.model.parameters()), MIN_PARAMETERS)
     hypotheses = width if run.task.writes_text else 1
     return SOURCE_COSTS[run.task.source.reads] + parameters * hypotheses
@@ -48,9 +54,16 @@ def _count_cost(run: Run, width: int) -> int:
 
 @contextmanager
 def start_workers(run: Run, workers: int) -> Iterator[Run]:
-    """The same run with so many workers behind it, all ready; one worker is this process itself.
+    """Start workers for a run, and end them after the `with` block.
 
     Each worker decodes whole batches, as a single process would, so outputs are the same.
+
+    Args:
+        run: the run; each worker loads its folder.
+        workers: how many processes decode; 1 or less starts none.
+
+    Yields:
+        The run whose texts the workers decode; with one worker, the same run.
     """
     if workers <= 1:
         yield run
@@ -68,7 +81,12 @@ def start_workers(run: Run, workers: int) -> Iterator[Run]:
 
 @dataclass(frozen=True)
 class SharedRun(Run):
-    """A run whose texts are decoded by workers."""
+    """A run whose texts are decoded by workers.
+
+    Args:
+        pool: the processes, each of which has loaded the run.
+        workers: how many they are.
+    """
 
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
     workers: int = field(kw_only=True)
@@ -95,7 +113,7 @@ class SharedRun(Run):
 
 
 def _share(pool: ProcessPoolExecutor, do: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-    """The result of each job, in order."""
+    """Yield the result of each job, in order."""
     try:
         with starting_deaf():
             results = pool.map(do, jobs)
@@ -118,6 +136,6 @@ def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[
 
 
 def _greet(_: int) -> int:
-    """Who does this job, slowly enough for others to take one too."""
+    """Return the id of the process that does this job, slowly enough for others to take one too."""
     time.sleep(0.02)
     return os.getpid()

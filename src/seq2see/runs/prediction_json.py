@@ -1,4 +1,4 @@
-"""The one JSON form of a prediction: of `seq2see predict --format jsonl` and of the server's replies."""
+"""The JSON form of a prediction: of `seq2see predict --format jsonl` and of the server's replies."""
 
 import json
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from seq2see.runs.run import Prediction
 AttentionForm = Literal["none", "words", "full"]  # nothing, one weight for each pair of words, or every map
 Probability = Annotated[float, Field(ge=0, le=1.0001)]  # with the last bits of a sum of floats
 
-# of a trace; its texts stand in the prediction, and who gave an image has it
+# of a trace; its texts are in the prediction, and the caller has the image
 ATTENTION_KEYS = ("source_tokens", "target_tokens", "maps", "memory_rows", "grid", "sentences")
 
 
@@ -28,8 +28,8 @@ class TokenJson(TypedDict):
     """A token and its place in the raw text."""
 
     text: Annotated[str, Field(description="The token as text.")]
-    start: Annotated[int, Field(description="The first character of the raw text that it stands for.")]
-    end: Annotated[int, Field(description="The character behind its last one.")]
+    start: Annotated[int, Field(description="The first of its characters in the raw text, counted from 0.")]
+    end: Annotated[int, Field(description="The character after its last one.")]
     confidence: Annotated[Probability | None, Field(description="The probability that the model gave it.")]
 
 
@@ -61,7 +61,13 @@ class PredictionJson(TypedDict):
 def describe_prediction(
     prediction: Prediction, *, attention: AttentionForm = "none", show_source: bool = True
 ) -> PredictionJson:
-    """A prediction as plain values; `show_source` is False where the source is a temporary file."""
+    """Return a prediction as plain values.
+
+    Args:
+        prediction: the prediction, with its alternatives.
+        attention: `none` leaves the attention out, `words` adds one weight for each pair of words, `full` every map.
+        show_source: whether the source is shown; False where it is a temporary file.
+    """
     row: PredictionJson = {
         "source": show_sentences(prediction.source) if show_source else None,
         "text": prediction.text,
@@ -82,19 +88,32 @@ def describe_prediction(
 
 
 def describe_token(token: Token) -> TokenJson:
-    """A token as plain values."""
+    """Return a token as plain values.
+
+    Args:
+        token: the token, with its place in the raw text.
+    """
     return {"text": token.text, "start": token.start, "end": token.end, "confidence": token.confidence}
 
 
 def to_json(prediction: Prediction, *, attention: AttentionForm = "none") -> str:
-    """A prediction as one line of JSON."""
+    """Return a prediction as one line of JSON.
+
+    Args:
+        prediction: the prediction, with its alternatives.
+        attention: `none` leaves the attention out, `words` adds one weight for each pair of words, `full` every map.
+    """
     return json.dumps(describe_prediction(prediction, attention=attention), ensure_ascii=False)
 
 
 def describe_attention(prediction: Prediction, form: AttentionForm) -> Mapping[str, object] | None:
-    """The attention of a prediction in one of its forms; None for a blank source or a model without attention.
+    """Return the attention of a prediction; None for a blank source or a model without attention.
 
     Labels, images and documents have no pairs of words: `words` gives every map there.
+
+    Args:
+        prediction: the prediction.
+        form: `words` gives one weight for each pair of words, `full` every map.
     """
     if not prediction.ids:
         return None
@@ -109,7 +128,14 @@ def describe_attention(prediction: Prediction, form: AttentionForm) -> Mapping[s
 
 
 def weigh_words(prediction: Prediction) -> Mapping[str, object]:
-    """The attention weights between words, as word alignments use them, and the map that they come from."""
+    """Return the attention weights between words, as word alignments use them, and the map that they come from.
+
+    Args:
+        prediction: the prediction of a run that reads and writes texts.
+
+    Returns:
+        `map`, `source_words` and `target_words` (character spans), and `weights`, a row for each target word.
+    """
     _, trace = next(trace_cross_attention(*prediction.run.transduction, [ForcedOutput.from_output(prediction)]))
     choice, units = default_head(trace), choose_units([trace.source], [trace.target])
     weights = merge_trace(trace, [choice], units)[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from seq2see.config.schema import Config
 from seq2see.core.errors import AttentionError, SearchError, Seq2SeeError
 from seq2see.core.special_tokens import UNKNOWN
-from seq2see.data.modalities.modality import match_targets
+from seq2see.data.modalities.target import match_targets
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.classifier_attention import explain_label, explain_layers
 from seq2see.explain.copy_unknown import replace_unknown
@@ -41,37 +41,42 @@ Prefixes = Prefix | Sequence[Prefix]
 
 @dataclass(frozen=True)
 class Prediction(Output):
-    """One output of a run; in a notebook it shows itself with its attention."""
+    """One output of a run; in a notebook it shows itself with its attention.
+
+    Args:
+        run: the run that predicted it.
+        alternatives: the further outputs of an n-best list, best first; empty if one output was asked for.
+    """
 
     run: "Run" = field(kw_only=True, repr=False, compare=False)
-    alternatives: tuple["Prediction", ...] = ()  # further outputs of an n-best list, best first
+    alternatives: tuple["Prediction", ...] = ()
 
     def __str__(self) -> str:
         return self.text
 
     @cached_property
     def attention(self) -> OutputTrace:
-        """The attention of the model while it wrote exactly this output; of several runs, that of the first."""
+        """Return the attention of the model under forced decoding of this output; of an ensemble, of its first run."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
         if not self.run.task.writes_text:
             return explain_label(*self.run.classification, self)
         trace = explain_text(*self.run.transduction, self.source, self.ids)
-        # our own tokens, which differ where a source word stands for an unknown one; as sure as the run was of them
+        # the tokens of this output, where source words may have replaced unknown ones, with the run's confidences
         tokens = zip(self.tokens, trace.target_tokens, strict=True)
         shown = tuple(replace(token, confidence=seen.confidence) for token, seen in tokens)
         return replace(trace, target=self.text, target_tokens=shown)
 
     @cached_property
     def layers(self) -> AttentionTrace:
-        """Behind the label of a text: its self-attention in every layer of the encoder, head by head."""
+        """Return the self-attention behind the label of a text, in every layer of the encoder, head by head."""
         if self.run.task.writes_text or not self.ids:
             raise Seq2SeeError("layers are those behind the label of a text; see attention.")
         return explain_layers(*self.run.classification, self)
 
     @cached_property
     def faithfulness(self) -> OutputTrace:
-        """The attention behind the output, beside the probability drop without each word, sentence or region."""
+        """Return the attention behind the output, beside the probability drop without each word, sentence or region."""
         try:
             trace = self.attention
         except AttentionError:  # occlusion needs none
@@ -88,13 +93,21 @@ class Prediction(Output):
 
 @dataclass(frozen=True)
 class Run:
-    """A model with its tokenizers, ready for raw text."""
+    """A model with its tokenizers, ready for raw text.
+
+    Args:
+        folder: the run folder.
+        config: the configuration of the run.
+        task: the task, with its tokenizers.
+        model: the model that the task has built, with the weights that predict.
+        others: further runs whose probabilities are averaged with those of this one (an ensemble).
+    """
 
     folder: RunFolder
     config: Config
     task: Task
-    model: Network  # that its task has built
-    others: tuple["Run", ...] = ()  # further runs, whose probabilities are averaged with this one's
+    model: Network
+    others: tuple["Run", ...] = ()
 
     @overload
     def predict(  # type: ignore[overload-overlap]
@@ -128,15 +141,14 @@ class Run:
         observer: SearchObserver | None = None,
         **options: Unpack[DecodeKeywords],
     ) -> Prediction | list[Prediction]:
-        """A prediction for each input, in order; a single input gives a single prediction.
+        """Return a prediction for each input, in order; a single input gives a single prediction.
 
         Args:
             inputs: a text, the path of an image, or a list of them.
-            search: a search, or its name as in a configuration: "greedy", {"kind": "beam", "width": 5}. If none is
-                given, the configured one.
+            search: a search, or one as a configuration has it: {"kind": "beam", "width": 5}; None: the configured one.
             prefix: what outputs begin with: one for all inputs, or one for each, as text or as a tuple of ids.
-            decoding: what `choose_decoding` gives, in place of a search and options.
-            observer: is told of every step of the search (`seq2see.search.observers`).
+            decoding: what `choose_decoding` returns, in place of a search and options; None makes it from them.
+            observer: an observer of the search, called at its steps (`seq2see.search.observers`); None: none.
             options: the fields of `seq2see.DecodeOptions`, such as beam=5, n_best=3 or no_repeat=3.
         """
         texts = self._list_inputs(inputs)
@@ -150,11 +162,16 @@ class Run:
     def choose_decoding(
         self, options: DecodeOptions | None = None, *, search: Search | SearchSpec | None = None
     ) -> Decoding:
-        """The search, rules and replacement of unknown words that follow from the configuration and the options."""
+        """Return the search, rules and replacement of unknown words that follow from the configuration and the options.
+
+        Args:
+            options: what they change; None: nothing.
+            search: a search, or its name as in a configuration; None takes the configured one.
+        """
         return choose_decoding(self.config.search, options or DecodeOptions(), search=search)
 
     def _list_inputs(self, inputs: object) -> list[str]:
-        """The texts, or the paths of images, that somebody gave, one or several."""
+        """Return the texts, or the paths of images, of one or several inputs."""
         check = self.task.source.check
         if isinstance(inputs, str | PathLike | Mapping) or not isinstance(inputs, Iterable):
             return [check(inputs)]
@@ -162,12 +179,12 @@ class Run:
 
     @property
     def transduction(self) -> tuple[Transduction, Seq2Seq]:
-        """Task and model of a run that writes texts; an error for one that chooses labels."""
+        """Return task and model of a run that writes texts; an error for one that chooses labels."""
         return self.task.as_transduction(self.model)
 
     @property
     def classification(self) -> tuple[Classification, Classifier]:
-        """Task and model of a run that chooses labels; an error for one that writes texts."""
+        """Return task and model of a run that chooses labels; an error for one that writes texts."""
         return self.task.as_classification(self.model)
 
     def __fspath__(self) -> str:
@@ -186,9 +203,9 @@ class Run:
 
         Args:
             data: anything that `seq2see.train` takes as data: a path, pairs, a data frame ...
-            fields: the columns of source and target, where their names do not say it.
-            bleu_tokenizer: how sacrebleu cuts texts for BLEU.
-            workers: processes that predict together; 0: as many as are worth it.
+            fields: the columns of source and target; None finds them by their names.
+            bleu_tokenizer: the tokenizer of sacrebleu for BLEU, such as 13a, intl or zh.
+            workers: processes that predict together; 0 chooses as many as make it faster.
             options: the fields of `seq2see.DecodeOptions`, such as beam=5 or no_repeat=3.
         """
         from seq2see.runs.analysis import evaluate
@@ -199,14 +216,18 @@ class Run:
         )
 
     def save(self, path: One) -> None:
-        """Copy the whole run folder, to share it; a path where something is already is refused."""
+        """Copy the whole run folder, to share it.
+
+        Args:
+            path: the new folder, which must not exist yet.
+        """
         if self.others:
             raise Seq2SeeError("several runs together have no folder of their own; save each of them.")
         self.folder.copy_to(Path(path))
 
     @property
     def rules(self) -> Rules:
-        """The rules of the configuration."""
+        """Return the rules of the configuration."""
         return read_search(self.config.search)[1]
 
     def decode(
@@ -216,7 +237,14 @@ class Run:
         decoding: Decoding,
         observer: SearchObserver | None = None,
     ) -> list[list[Output]]:
-        """Outputs for each text, best first."""
+        """Return the outputs for each text, best first; a blank text has a blank output.
+
+        Args:
+            texts: the texts, or the paths of images.
+            prefixes: what each output begins with; empty: nothing is given.
+            decoding: the search and its rules.
+            observer: an observer of the search; None: nobody observes.
+        """
         results = self.task.predict(
             self.model,
             texts,
@@ -241,18 +269,18 @@ class Run:
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         if not outputs:
-            raise SearchError(
-                f"nothing could be written: the weights of {self.folder.path} are not numbers; train it again."
-            )
+            raise SearchError(f"nothing was found: the weights of {self.folder.path} are not numbers; train it again.")
         first, *others = [Prediction(**vars(output), run=self) for output in outputs]
         return replace(first, alternatives=tuple(others))
 
 
 def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run:
-    """Load a run folder; `trust` lets it run code of its own, if it names any.
+    """Load a run folder, or several as one run that averages the probabilities of all (an ensemble).
 
-    Several paths give one run that averages the probabilities of all. They need the same target vocabulary, and may
-    differ in everything else; configuration and attention are those of the first.
+    Args:
+        path: the folder, or a list of several, which need the same target vocabulary and may differ in all else;
+            configuration and attention are those of the first.
+        trust: whether the run may execute the code of its own that it names.
     """
     paths = [path] if isinstance(path, str | Path) else list(path) if isinstance(path, Iterable) else []
     if not paths:

@@ -1,4 +1,4 @@
-"""Word alignments of a run: of pairs it is given, or of outputs it found itself."""
+"""Word alignments of a run, by its attention: of pairs that are given, or of its own outputs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,14 @@ class Alignment:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The links of one head, why it was chosen, and how all heads that were tried agree with gold, if there is any."""
+    """The links of one head, and how all heads that were tried agree with the gold alignments.
+
+    Args:
+        alignment: the links of every head that was tried.
+        chosen: the head whose links are taken.
+        why: why it was chosen, in words.
+        ranked: how well each head agrees with the gold alignments; None without them.
+    """
 
     alignment: Alignment
     chosen: HeadSelection
@@ -53,7 +60,7 @@ class Outcome:
 
     @property
     def links(self) -> list[Links]:
-        """The links of the chosen head."""
+        """Return the links of the chosen head, one set for each pair."""
         return self.alignment.links[self.chosen]
 
 
@@ -72,11 +79,11 @@ def align_pairs(
     Args:
         run: a run that reads and writes texts.
         pairs: the pairs to align.
-        gold: links by people, for each pair.
-        name: a map.
-        head: a head of it, counted from 1; else the mean over all.
-        threshold: links with less attention are left out.
-        progress: is called after each pair.
+        gold: links made by people, for each pair; None without them.
+        name: the attention map to take links from; None takes the default map.
+        head: the head of the map, from 1; None takes the mean over all heads.
+        threshold: links with less attention (0 to 1) are left out.
+        progress: called after each pair.
     """
     asked = name is not None or head is not None
     every = gold is not None and not asked
@@ -92,12 +99,21 @@ def align_pairs(
 
 
 def select_default(trace: AttentionTrace) -> list[HeadSelection]:
-    """Return only the default head."""
+    """Return only the default head.
+
+    Args:
+        trace: the attention of any pair.
+    """
     return [default_head(trace)]
 
 
 def force_pairs(run: Run, pairs: Pairs) -> list[ForcedOutput]:
-    """Return pairs as outputs to replay."""
+    """Return pairs as outputs for forced decoding.
+
+    Args:
+        run: a run that reads and writes texts.
+        pairs: the pairs, whose targets the model is made to write.
+    """
     _need_texts(run)
     task, _ = run.transduction
     return [ForcedOutput.from_target(task, *pair) for pair in zip(pairs.source, pairs.target, strict=True)]
@@ -111,14 +127,14 @@ def align(
     threshold: float = 0.0,
     progress: Callable[[], None] = lambda: None,
 ) -> Alignment:
-    """Link the words of every output by the attention while it is replayed.
+    """Link the words of every output by the attention under forced decoding.
 
     Args:
         run: a run that reads and writes texts.
-        outputs: the outputs.
-        select: which heads to link by; the default head unless given.
-        threshold: links with less attention are left out.
-        progress: is called after each output.
+        outputs: the sources with the outputs that the model is made to write.
+        select: returns the heads to link by, given the attention of the first output.
+        threshold: links with less attention (0 to 1) are left out.
+        progress: called after each output.
     """
     units = choose_units([each.source for each in outputs], [each.target for each in outputs])
     selections = list[HeadSelection]()
@@ -136,17 +152,32 @@ def align(
 
 
 def score_heads(alignment: Alignment, gold: Sequence[Gold]) -> dict[HeadSelection, Agreement]:
-    """Return how well each head agrees with gold, in the order of maps and heads."""
+    """Return how well each head agrees with the gold alignments, in the order of maps and heads.
+
+    Args:
+        alignment: the links of each head.
+        gold: the links made by people, for each pair.
+    """
     return {selection: measure_agreement(links, gold) for selection, links in alignment.links.items()}
 
 
 def find_best_head(ranked: dict[HeadSelection, Agreement]) -> HeadSelection:
-    """Return the head with the lowest alignment error rate; the first of equal ones."""
+    """Return the head with the lowest alignment error rate; the first of equal ones.
+
+    Args:
+        ranked: what `score_heads` returned.
+    """
     return min(ranked, key=lambda selection: ranked[selection].aer)
 
 
 def read_gold(file: Path, pairs: Pairs, origin: Origin) -> list[Gold]:
-    """The gold links of each pair, checked against its words."""
+    """Read the gold links of each pair, and check them against its words.
+
+    Args:
+        file: Pharaoh lines (`0-0 1-2`), one for each pair, or one for each line of the files of the origin.
+        pairs: the pairs that were read.
+        origin: the files that they come from.
+    """
     units = choose_units(pairs.source, pairs.target)
     lines = split_lines(decode(read_bytes(file), file))
     total, places = place_pairs(pairs, origin)
@@ -161,7 +192,14 @@ def read_gold(file: Path, pairs: Pairs, origin: Origin) -> list[Gold]:
 
 
 def place_pairs(pairs: Pairs, origin: Origin) -> tuple[int, list[int]]:
-    """How many lines belong to an origin, and which of them each pair is: blank lines of parallel files count too."""
+    """Return how many lines the files of an origin have, and which of them, from 0, each pair is.
+
+    Blank lines of parallel files count too.
+
+    Args:
+        pairs: the pairs that were read.
+        origin: the files that they come from.
+    """
     if origin.target_file is None or not pairs.lines:
         return len(pairs), list(range(len(pairs)))
     lines = len(split_lines(decode(read_bytes(origin.file), origin.file)))
@@ -169,7 +207,13 @@ def place_pairs(pairs: Pairs, origin: Origin) -> tuple[int, list[int]]:
 
 
 def write_alignment(links: Sequence[Links], pairs: Pairs, origin: Origin) -> list[str]:
-    """Pharaoh lines in the order of the file, blank for a pair that was skipped."""
+    """Return Pharaoh lines (`0-0 1-2`) in the order of the file, blank for a pair that was left out.
+
+    Args:
+        links: the links of each pair.
+        pairs: the pairs that were read.
+        origin: the files that they come from.
+    """
     total, places = place_pairs(pairs, origin)
     lines = [""] * total
     for place, found in zip(places, links, strict=True):
@@ -178,14 +222,28 @@ def write_alignment(links: Sequence[Links], pairs: Pairs, origin: Origin) -> lis
 
 
 def check_attention(run: Run) -> None:
-    """Refuse a run without attention before any time is spent."""
+    """Refuse a run without attention before any time is spent.
+
+    Args:
+        run: the run.
+
+    Raises:
+        AttentionError: the model has no attention.
+        Seq2SeeError: the run chooses labels or reads images.
+    """
     _need_texts(run)
     task, model = run.transduction
     next(trace_cross_attention(task, model, [ForcedOutput.from_target(task, "a", "a")]))
 
 
 def record_alignments(run: Run, predictions: Iterator[Prediction], file: Path | None) -> Iterator[Prediction]:
-    """Pass predictions on; when the last one is gone, write the alignments of all to the file, if there is one."""
+    """Pass predictions on, and write the alignments of all of them to a file after the last one.
+
+    Args:
+        run: the run that predicted.
+        predictions: its predictions.
+        file: the file of Pharaoh lines, one for each prediction; None writes nothing.
+    """
     kept = []
     if file is not None:
         check_attention(run)

@@ -5,12 +5,14 @@
 
 __all__ = [
     "api",
+    "batch_order",
     "data_parallel",
     "description",
     "distillation_teachers",
     "ema",
     "events",
     "interrupts",
+    "job",
     "learner",
     "loop",
     "metrics_log",

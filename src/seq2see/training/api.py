@@ -17,7 +17,8 @@ from seq2see.system.foreign_code import admit
 from seq2see.training.description import describe_findings, describe_job
 from seq2see.training.events import Event, Finished
 from seq2see.training.interrupts import catching_interrupts
-from seq2see.training.prepare import Job, prepare_training
+from seq2see.training.job import Job
+from seq2see.training.prepare import prepare_training
 from seq2see.training.progress import ProgressView, choose_display, showing_preparation
 from seq2see.training.request import TrainingRequest, request_config, request_data, request_resume
 from seq2see.training.training_data import StrPath, discarding_data, name_new_folder, place_splits, split_data
@@ -30,7 +31,7 @@ class Training(Iterator[Event]):
     """A training as an iterator of its events; `close`, or losing it, saves a checkpoint to go on from.
 
     Args:
-        job: what is trained.
+        job: the prepared training; it starts with the first event that is asked for.
     """
 
     def __init__(self, job: Job) -> None:
@@ -40,12 +41,16 @@ class Training(Iterator[Event]):
 
     @property
     def folder(self) -> Path:
-        """The run folder."""
+        """Return the path of the run folder."""
         return self.job.loop.folder.path
 
     @property
     def finished(self) -> Finished:
-        """The last event; it is an error to ask for it before the training is over."""
+        """Return the last event.
+
+        Raises:
+            Seq2SeeError: the training is not over.
+        """
         if self._finished is None:
             raise Seq2SeeError(f"the training in {self.folder} is not over; go on with it first.")
         return self._finished
@@ -61,7 +66,7 @@ class Training(Iterator[Event]):
         self._events.close()
 
     def load(self) -> Run:
-        """The run with its best weights so far."""
+        """Load the run with its best weights so far."""
         return load(self.folder, trust=True)
 
 
@@ -84,15 +89,18 @@ def train(
         data: a file or folder, two parallel files as a tuple, a list of pairs (source, target), an iterable of pairs
             or of dictionaries, a data frame (pandas, polars), a data set of Hugging Face, a dictionary of such splits
             (train, valid, test), or a configuration file (.yaml).
-        preset: the paper to start from; if none is given, the data decides.
-        out: the run folder; if none is given, a new one, `runs/NAME-1` and so on.
-        valid: data to choose the best weights by; if none is given, a share of the data is held out.
-        test: data for the final score.
-        fields: the columns of source and target, where their names do not say it.
-        init: a run to start from, with its model, tokenizers and weights (fine-tuning).
-        progress: whether to show what happens.
+        preset: the name of the preset to start from; None lets the data decide.
+        out: the run folder; None makes a new one, `runs/NAME-1` and so on.
+        valid: validation data, by which the best weights are chosen; None holds out a share of the training data.
+        test: test data, kept for a final score, which only the command line computes; None: none.
+        fields: the columns of source and target; None finds them by their names.
+        init: a run to start from, with its model, tokenizers and weights (fine-tuning); None starts from scratch.
+        progress: whether to show the progress on standard error or in the notebook.
         **settings: keys of the configuration, such as `train={"updates": 500}`, `seed=2` or
             `**{"train.updates": 500}`.
+
+    Returns:
+        The run with its best weights.
     """
     request = make_request(
         data, preset=preset, out=out, valid=valid, test=test, fields=fields, init=init, settings=settings
@@ -112,9 +120,19 @@ def fit(
     init: StrPath | None = None,
     **settings: object,
 ) -> Training:
-    """Prepare a training, and return it as an iterator of its events: the loop of `train` in your own hands.
+    """Prepare a training, and return it as an iterator of its events, so that the caller has the loop of `train`.
 
-    The arguments are those of `train`. Every event is a `Resumed`, `Stepped`, `Validated` or `Finished`.
+    Every event is a `Resumed`, `Stepped`, `Validated` or `Finished`.
+
+    Args:
+        data: the training data, in any form that `train` takes.
+        preset: the name of the preset to start from; None lets the data decide.
+        out: the run folder; None makes a new one, `runs/NAME-1` and so on.
+        valid: validation data; None holds out a share of the training data.
+        test: test data; None: none.
+        fields: the columns of source and target; None finds them by their names.
+        init: a run to start from (fine-tuning); None starts from scratch.
+        **settings: keys of the configuration, as for `train`.
     """
     request = make_request(
         data, preset=preset, out=out, valid=valid, test=test, fields=fields, init=init, settings=settings
@@ -138,10 +156,10 @@ def resume(
 
     Args:
         run: a run or its folder.
-        updates: how many updates to make in all, if more than were planned.
-        patience: another train.patience, for a run that stopped early (0: never stop early).
-        progress: whether to show what happens.
-        trust: whether to run code of its own that the run names.
+        updates: the total number of updates, more than were made; None keeps the configured number.
+        patience: another train.patience, for a run that stopped early (0: never stop early); None keeps it.
+        progress: whether to show the progress on standard error or in the notebook.
+        trust: whether the run may execute the code of its own that it names.
     """
     request = resume_request(run, updates=updates, patience=patience, trust=trust)
     return train_to_end(request, progress=progress)
@@ -150,14 +168,29 @@ def resume(
 def resume_request(
     run: StrPath, *, updates: int | None = None, patience: int | None = None, trust: bool = False
 ) -> TrainingRequest:
-    """The request to go on with a run; see `resume`."""
+    """Return the request to go on with a run; see `resume`.
+
+    Args:
+        run: a run or its folder.
+        updates: the total number of updates; None keeps the configured number.
+        patience: another train.patience; None keeps it.
+        trust: whether the run may execute the code of its own that it names.
+    """
     folder = RunFolder(Path(run))
     admit(folder.read_config().model_dump(), [folder.path / "code"], trust=trust, owner=str(folder.path))
     return request_resume(folder, updates=updates, patience=patience)
 
 
 def train_request(request: TrainingRequest, *, console: Console) -> Training:
-    """Train what is requested, and show what happens on the console; Ctrl-C saves a checkpoint first."""
+    """Train what is requested, and show what happens on the console; Ctrl-C saves a checkpoint first.
+
+    Args:
+        request: what to train, on what, and where.
+        console: where progress, warnings and the time that it will take are shown.
+
+    Raises:
+        KeyboardInterrupt: the training was stopped before it was complete; its checkpoint is saved.
+    """
     with showing_preparation(console) as tell:
         training = Training(prepare_training(request, progress=tell))
     job = training.job
@@ -183,7 +216,12 @@ def train_request(request: TrainingRequest, *, console: Console) -> Training:
 
 
 def train_to_end(request: TrainingRequest, *, progress: bool) -> Run:
-    """Train what is requested, and return the run."""
+    """Train what is requested, and return the run with its best weights.
+
+    Args:
+        request: what to train, on what, and where.
+        progress: whether to show the progress on standard error or in the notebook.
+    """
     console = make_console(quiet=not progress)
     training = train_request(request, console=console)
     console.print(f"run: {training.folder}", soft_wrap=True)
@@ -191,7 +229,11 @@ def train_to_end(request: TrainingRequest, *, progress: bool) -> Run:
 
 
 def make_console(*, quiet: bool = False) -> Console:
-    """Where people read what happens: standard error."""
+    """Return a console on standard error.
+
+    Args:
+        quiet: whether it prints nothing.
+    """
     return Console(stderr=True, highlight=False, markup=False, quiet=quiet)
 
 
@@ -206,7 +248,18 @@ def make_request(
     init: StrPath | None = None,
     settings: Mapping[str, object] | Sequence[Setting],
 ) -> TrainingRequest:
-    """The request behind the arguments of `train`."""
+    """Return the request behind the arguments of `train`; Python objects are written into the run folder first.
+
+    Args:
+        data: the training data, or a configuration file, in any form that `train` takes.
+        preset: the name of the preset to start from; None lets the data decide.
+        out: the run folder; None makes a new name below `runs`.
+        valid: validation data; None: as in `data`, else a share of the training data.
+        test: test data; None: as in `data`, else none.
+        fields: the columns of source and target; None finds them by their names.
+        init: a run to start from; None starts from scratch.
+        settings: keys of the configuration: a dictionary, or `key=value` texts and pairs of key and value.
+    """
     chosen: list[Setting] = [("preset", preset)] if preset is not None else []
     chosen += [("init.run", str(Path(init).absolute()))] if init is not None else []
     chosen += spread_settings(settings) if isinstance(settings, Mapping) else settings

@@ -30,23 +30,27 @@ Result = TypeVar("Result")
 
 @runtime_checkable
 class Share(Protocol):
-    """Calls a function for each of many items, in all processes of a training; the results are in order.
+    """Call a function for each of many items, in all processes of a training; the results are in order."""
 
-    The function gets the task, the model with the weights as they are, and an item; it is one of a module, so that
-    other processes can find it.
-    """
+    def __call__(self, do: Callable[[Task, Network, Item], Result], items: Iterable[Item]) -> list[Result]:
+        """Call the function for each item, and return the results in the order of the items.
 
-    def __call__(self, do: Callable[[Task, Network, Item], Result], items: Iterable[Item]) -> list[Result]: ...
+        Args:
+            do: a function of a module (other processes import it by its name), called with the task, the model with
+                the weights as they are, and an item.
+            items: its last arguments.
+        """
+        ...
 
 
 class ProcessGroupTrainer:
-    """All processes of a training: this one with rank 0, and the workers that it started.
+    """All processes of a training: this one with rank 0, and the workers that it starts.
 
     Args:
-        learner: of this process.
-        store: the training data.
-        plan: how many processes and threads.
-        folder: of the run.
+        learner: the model and optimizer of this process.
+        store: the training data, whose lengths decide how batches are divided.
+        plan: how many processes there are, and how many threads each has.
+        folder: the run folder, from which the workers read configuration, tokenizers and code.
     """
 
     def __init__(self, learner: Learner[Network], store: Store, plan: ParallelPlan, folder: Path) -> None:
@@ -68,7 +72,16 @@ class ProcessGroupTrainer:
             self._send([RestoreRequest(self.learner.dump())] * len(self._workers))
 
     def work(self, update: int, batches: Sequence[Slice], learning_rate: float | None) -> Sums:
-        """Make one update over some batches in all processes; without a learning rate, all but the optimizer step."""
+        """Make one update over some batches in all processes.
+
+        Args:
+            update: the number of the update, from 1; random numbers and schedules of the objective follow from it.
+            batches: the batches whose gradients are summed (train.accumulate of them).
+            learning_rate: of this update; None computes the gradients only and makes no optimizer step.
+
+        Returns:
+            Loss and tokens, summed over all processes.
+        """
         mine, *theirs = zip(*(self._cut(*batch) for batch in batches), strict=True)
         self._send([self._request(update, part, learning_rate) for part in theirs])
         try:
@@ -77,7 +90,12 @@ class ProcessGroupTrainer:
             raise self._explain() from None
 
     def share(self, do: Callable[[Task, Network, Item], Result], items: Iterable[Item]) -> list[Result]:
-        """Call a function for each of many items, in all processes; the results are in order."""
+        """Call a function for each of many items, in all processes, and return the results in the order of the items.
+
+        Args:
+            do: a function of a module (workers import it by its name), called with task, model and item.
+            items: its last arguments; each process takes one at a time. Items and results are pickled.
+        """
         results: list[Result] = []
         waiting = iter(items)
         while some := list(islice(waiting, self.plan.workers)):
@@ -107,7 +125,7 @@ class ProcessGroupTrainer:
                 worker.await_ready()
 
     def _cut(self, store: Store, rows: Rows) -> list[Slice]:
-        """The part of a batch that each process gets."""
+        """Return the part of a batch that each process gets."""
         workers = self.plan.workers
         pieces = cut(rows, *self._lengths, workers) if workers > 1 else [rows]
         return [(store, piece) for piece in pieces]
@@ -125,7 +143,7 @@ class ProcessGroupTrainer:
                 raise self._explain() from None
 
     def _receive(self, worker: WorkerProcess, do: Callable[[Task, Network, Item], Result]) -> Result:
-        """The result of a call in a worker; the error of a call is raised here."""
+        """Return the result of a call in a worker; the error of a call is raised here."""
         try:
             answer = pickle.loads(worker.receive())
         except (EOFError, OSError):
@@ -136,7 +154,7 @@ class ProcessGroupTrainer:
         return result
 
     def _explain(self) -> Seq2SeeError:
-        """Why the training cannot go on: the error of a worker, or how it ended."""
+        """Return why the training cannot go on: the error of a worker, or how it ended."""
         reasons = [worker.find_failure() for worker in self._workers]
         for reason in reasons:
             if isinstance(reason, Seq2SeeError):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from seq2see.core.plural import say_count
 from seq2see.data.pairs import Finding
-from seq2see.training.prepare import Job
+from seq2see.training.job import Job
 
 MAX_UNKNOWN_TARGETS = 0.1  # of all target tokens; of Flickr8k's captions, 3 % come less than five times
 MIN_LEARNING_RATE = 1e-4  # less is meant by nobody who begins with a schedule such as noam
@@ -12,7 +12,11 @@ MAX_FINDINGS = 12
 
 
 def describe_job(job: Job) -> Iterator[str]:
-    """What is going to happen; the last sentence, how long it will take, is measured when it is asked for."""
+    """Yield what is going to happen; the last sentence, how long it will take, is measured when it is asked for.
+
+    Args:
+        job: the prepared training; one that goes on with a run gets no estimate of the time.
+    """
     yield from (f"decided: {remark}" for remark in job.remarks.values())
     yield from _describe_data(job)
     loop = job.loop
@@ -27,7 +31,11 @@ def describe_job(job: Job) -> Iterator[str]:
 
 
 def describe_findings(findings: Sequence[Finding]) -> Iterator[str]:
-    """What is odd about the data, the worst first; notes are left to the doctor."""
+    """Yield what the data doctor found, errors before warnings; notes are left to `seq2see doctor`.
+
+    Args:
+        findings: what was found, of any level; at most 12 are described.
+    """
     order = {"error": 0, "warning": 1}
     ranked = sorted((each for each in findings if each.level in order), key=lambda finding: order[finding.level])
     yield from (f"{finding.level}: {finding}" for finding in ranked[:MAX_FINDINGS])
@@ -36,7 +44,11 @@ def describe_findings(findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def find_risks(job: Job) -> Iterator[str]:
-    """What will hurt this training, and what to do about it."""
+    """Yield what will hurt this training, and what to do about it.
+
+    Args:
+        job: the prepared training; its vocabulary and its learning-rate schedule are checked.
+    """
     train, schedule = job.loop.config.train, job.loop.schedule
     if job.unknown > MAX_UNKNOWN_TARGETS:
         yield (
@@ -68,7 +80,11 @@ def _describe_data(job: Job) -> Iterator[str]:
 
 
 def say_time(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Return a length of time in seconds, minutes or hours, whichever people would use.
+
+    Args:
+        seconds: the time in seconds.
+    """
     if seconds < 90:
         return f"{seconds:.0f} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -14,12 +14,16 @@ PATH = ("train", "distillation", "teachers")
 
 
 def open_teachers(options: DistillationOptions | None, task: Task, model: Network) -> tuple[Seq2Seq, ...]:
-    """The models of the runs that a distillation names, without gradients; none if there is no distillation.
+    """Load the models of the runs that a distillation names, without gradients; none if there is no distillation.
 
     Args:
-        options: section `train.distillation` of the configuration.
-        task: of the model that learns; its teachers must have the same tokens.
-        model: that learns; its teachers must have the same frozen encoder of images.
+        options: section `train.distillation` of the configuration; None without a distillation.
+        task: the task of the student; its teachers must have the same tokens.
+        model: the student; its teachers must have the same frozen encoder of images, if it has one.
+
+    Raises:
+        ConfigError: a teacher has other tokens or another frozen encoder, or names code that this configuration does
+            not name.
     """
     runs = [] if options is None else options.teachers
     return tuple(_open_teacher(RunFolder(Path(run)), task, model) for run in runs)
@@ -52,5 +56,5 @@ def _open_teacher(folder: RunFolder, task: Task, model: Network) -> Seq2Seq:
 
 
 def _frozen_key(model: Network) -> str | None:
-    """The name of a frozen encoder of images, if a model has one: its features are the sources of a batch."""
+    """Return the name of the frozen encoder of images whose features are the sources of a batch; None without one."""
     return getattr(model.encoder, "frozen_key", None)

@@ -13,9 +13,14 @@ KEY = "average"
 
 
 def keep_average(optimizer: optim.Optimizer, *, decay: float) -> None:
-    """After every optimizer step, average <- decay * average + (1 - decay) * weights.
+    """Keep an exponential moving average: after every optimizer step, average <- d * average + (1 - d) * weights.
 
-    In the first steps the decay is smaller, (1 + steps) / (10 + steps), so that the initial weights are soon forgotten.
+    In the first steps d is smaller than `decay`, (1 + steps) / (10 + steps), so that the initial weights are soon
+    forgotten.
+
+    Args:
+        optimizer: the optimizer to hook into; its state holds the averages.
+        decay: the largest d, above 0 and below 1.
     """
 
     def move(*_: object) -> None:
@@ -33,7 +38,11 @@ def keep_average(optimizer: optim.Optimizer, *, decay: float) -> None:
 
 @contextmanager
 def averaged(optimizer: optim.Optimizer) -> Iterator[None]:
-    """Inside the block, the model has its averaged weights, if an average is kept."""
+    """Give the model its averaged weights inside a `with` block, and its own ones again after it.
+
+    Args:
+        optimizer: the optimizer of the model; nothing changes if it keeps no average.
+    """
     averages: dict[Tensor, Tensor] = {p: state[KEY] for p, state in optimizer.state.items() if KEY in state}
     current = {parameter: parameter.detach().clone() for parameter in averages}
     _put(averages)

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 
 @contextmanager
 def catching_interrupts(tell: Callable[[], None]) -> Iterator[list[int]]:
-    """Collect the first Ctrl-C (or request to end) in a list instead of raising it.
+    """Collect the first Ctrl-C (or SIGTERM) in a list instead of raising it; a second one raises KeyboardInterrupt.
 
     Args:
-        tell: called when that happens.
+        tell: called without arguments at the first one.
+
+    Yields:
+        The list, which is empty until then. Outside the main thread it always stays empty.
     """
     asked: list[int] = []
 

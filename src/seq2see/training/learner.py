@@ -29,22 +29,28 @@ NetworkT = TypeVar("NetworkT", bound=Network)
 
 @dataclass(frozen=True)
 class Sums:
-    """What the batches of an update add up to, beside the gradients."""
+    """The sums over the batches of an update, beside the gradients.
 
-    loss: float  # with label smoothing and all terms of the objective
-    tokens: int  # target tokens, without padding
-    moved: bool = True  # whether the gradient was finite, so that the optimizer made a step
+    Args:
+        loss: the summed loss, with label smoothing and all terms of the objective.
+        tokens: how many target tokens it was summed over, without padding (sources, for labels).
+        moved: whether the gradient was finite, so that the optimizer made a step.
+    """
+
+    loss: float
+    tokens: int
+    moved: bool = True
 
 
 class Learner(Generic[NetworkT]):
     """A model with its objective and its optimizer.
 
     Args:
-        config: of the run.
-        task: of the run.
-        model: whose weights are learned.
-        teachers: for distillation, if the configuration asks for it.
-        reward: for minimum risk training, if the configuration asks for it.
+        config: the configuration of the run.
+        task: the task of the run, with its tokenizers.
+        model: the model whose weights are learned.
+        teachers: the models of a distillation; empty without one.
+        reward: the reward of minimum risk training; None without it.
     """
 
     def __init__(
@@ -79,13 +85,13 @@ class Learner(Generic[NetworkT]):
         rank: int = 0,
         after_batch: Callable[[int], None] = lambda tokens: None,
     ) -> Sums:
-        """Add the gradients of the summed loss of some batches.
+        """Add the gradients of the summed loss of some batches to those that the parameters have.
 
         Args:
-            update: its number; together with seed and rank, all random numbers follow from it.
-            batches: this worker's part of each batch, or None where nothing of it is for this worker.
-            rank: of this worker in the process group.
-            after_batch: is called after each batch with the number of its tokens in this worker.
+            update: its number, from 1; all random numbers follow from it, the seed and the rank.
+            batches: this process's part of each batch; None where nothing of a batch is for this process.
+            rank: the rank of this process in the process group; 0 is the main process.
+            after_batch: called after each batch with the number of its target tokens in this process.
         """
         torch.manual_seed((self.config.seed * 1_000_003 + update + rank * SEED_DISTANCE) % 2**64)
         self.model.train()
@@ -101,11 +107,14 @@ class Learner(Generic[NetworkT]):
         return Sums(total, tokens)
 
     def optimizer_step(self, learning_rate: float, tokens: int) -> bool:
-        """One step against the mean gradient, clipped; returns False, and changes nothing, if it is not finite.
+        """Make one optimizer step with the mean gradient of a token, clipped to the norm train.clip_gradient.
 
         Args:
-            learning_rate: of this step.
+            learning_rate: the rate of this step, after the schedule.
             tokens: the number of target tokens that the gradients were summed over.
+
+        Returns:
+            False, without any change of the weights, if the gradient is not finite.
         """
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
         norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
@@ -121,17 +130,21 @@ class Learner(Generic[NetworkT]):
         return finite
 
     def dump(self) -> dict[str, Tensor]:
-        """All tensors that learning changes, by name."""
+        """Return all tensors that learning changes by name: `model.NAME` and `optimizer.KEY.NAME`."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
         return tensors | {f"optimizer.{n}": t for n, t in dump_optimizer(self.optimizer, self.model).items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        """Put back what `dump` gave."""
+        """Put back what `dump` returned.
+
+        Args:
+            tensors: the tensors by the names that `dump` gives them.
+        """
         self.model.load_state_dict(strip(tensors, "model."))
         restore_optimizer(self.optimizer, self.model, strip(tensors, "optimizer."))
 
     def checksum(self) -> int:
-        """A number that two different sets of weights hardly share."""
+        """Return a CRC-32 of all weights, which two different sets of weights hardly share."""
         number = 0
         for parameter in self.model.parameters():
             number = zlib.crc32(parameter.detach().reshape(-1).view(torch.uint8).numpy().data, number)
@@ -139,5 +152,10 @@ class Learner(Generic[NetworkT]):
 
 
 def strip(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    """The tensors whose names begin with a prefix, without it."""
+    """Return the tensors whose names begin with a prefix, by their names without it.
+
+    Args:
+        tensors: the tensors by name.
+        prefix: the beginning of the names, its dot included, such as `model.`.
+    """
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, Seq2SeeError
 from seq2see.core.plural import say_count
 from seq2see.core.registry import Part, part
-from seq2see.data.batch import plan_batches
 from seq2see.data.storage.dataset import Store
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.shared_parameters import table_scales
@@ -22,6 +21,7 @@ from seq2see.objectives.minimum_risk import Reward
 from seq2see.runs.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.tasks.task import Task
+from seq2see.training.batch_order import order_batches
 from seq2see.training.data_parallel import ProcessGroupTrainer, Share, Slice
 from seq2see.training.ema import averaged
 from seq2see.training.events import Event, Finished, Resumed, Stepped, Validated
@@ -37,7 +37,20 @@ MAX_FAULTY_UPDATES = 20  # updates in a row whose gradient is not a number befor
 
 @dataclass
 class TrainingLoop:
-    """One training: what it trains, on what, and where it saves its state."""
+    """One training: what it trains, on what, and where it saves its state.
+
+    Args:
+        config: the configuration of the run.
+        task: the task, with its tokenizers.
+        model: the model whose weights are learned.
+        store: the training data.
+        evaluate: measures the validation data with the model as it is, and returns the metrics by name.
+        folder: the run folder.
+        calibrate: returns facts about the final weights, given by name, to be saved with them (such as a temperature).
+        held_out: the fingerprint of the validation data, which must not change before a training goes on.
+        teachers: the models of a distillation; empty without one.
+        reward: the reward of minimum risk training; None without it.
+    """
 
     config: Config
     task: Task
@@ -45,10 +58,10 @@ class TrainingLoop:
     store: Store
     evaluate: Callable[[Share], dict[str, float]]
     folder: RunFolder
-    calibrate: Callable[[Mapping[str, Tensor]], dict[str, Any]] = lambda _: {}  # facts about the final weights
-    held_out: str = ""  # the fingerprint of the validation data
-    teachers: Sequence[Seq2Seq] = ()  # of the objective
-    reward: Reward | None = None  # of the objective
+    calibrate: Callable[[Mapping[str, Tensor]], dict[str, Any]] = field(default_factory=lambda: lambda _: {})
+    held_out: str = ""
+    teachers: Sequence[Seq2Seq] = ()
+    reward: Reward | None = None
 
     def __post_init__(self) -> None:
         train = self.config.train
@@ -62,10 +75,13 @@ class TrainingLoop:
         self._unvalidated: Stepped | None = None  # the last update, until a validation or a checkpoint
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-        """Train until done, from the newest whole checkpoint if there is one; yield what happens.
+        """Train until done, from the newest intact checkpoint if there is one; yield what happens.
 
         Args:
-            stop: asked after every update; if it says yes, the training saves a checkpoint and ends.
+            stop: called after every update; if it returns True, the training saves a checkpoint and ends.
+
+        Yields:
+            `Resumed` if it goes on from a checkpoint, `Stepped` and `Validated`, and last `Finished`.
         """
         yield from self._resume()
         if self.state.complete:
@@ -81,7 +97,7 @@ class TrainingLoop:
 
     @property
     def workers(self) -> ProcessGroupTrainer:
-        """The worker processes; they start when they are first needed, and `close` ends them."""
+        """Return the worker processes; they start when they are first needed, and `close` ends them."""
         if self._workers is None:
             self._workers = ProcessGroupTrainer(self.learner, self.store, self.team, self.folder.path)
         return self._workers
@@ -136,7 +152,7 @@ class TrainingLoop:
             self._respect_weights()
 
     def _respect_weights(self) -> None:
-        """Without a checkpoint to go on from, weights of a complete training stay what they are."""
+        """Keep the weights of a complete training that has no checkpoint to go on from."""
         if not self.folder.weights_file.is_file():
             return
         facts = read_checkpoint(self.folder.weights_file).facts
@@ -178,17 +194,8 @@ class TrainingLoop:
             self._write_weights(read_checkpoint(self.folder.best_weights_file).tensors, complete=False)
 
     def _batches(self) -> Iterator[tuple[int, int, Slice]]:
-        """The rows of the batches from where the training is, each with epoch and position of the one after it."""
-        epoch, start = self.state.epoch, self.state.batch
-        budget, seed = self.config.train.batch_tokens, self.config.seed
-        while True:
-            lengths = self.store.source.lengths, self.store.target.lengths
-            plan = plan_batches(*lengths, budget=budget, seed=seed, epoch=epoch)
-            store = replace(self.store, source=self.store.source.vary(seed=seed, epoch=epoch))
-            for number in range(start, len(plan)):
-                after = (epoch, number + 1) if number + 1 < len(plan) else (epoch + 1, 0)
-                yield *after, (store, plan[number])
-            epoch, start = epoch + 1, 0
+        """Yield the batches from where the training is; see `order_batches`."""
+        return order_batches(self.store, self.config, self.state)
 
     def _update(self, batches: Iterator[tuple[int, int, Slice]]) -> Stepped:
         """Change the weights once."""
@@ -205,14 +212,14 @@ class TrainingLoop:
         return stepped
 
     def _is_validated(self, update: int) -> bool:
-        """Whether a validation follows an update."""
+        """Return whether a validation follows an update."""
         return update % self.config.train.validate_every == 0 or update == self.config.train.updates
 
     def _stops_early(self) -> bool:
         return self.state.stops_early(self.config.train.patience)
 
     def _validate(self, learning_rate: float) -> Validated:
-        """Measure the held-out data, keep the weights if they are the best so far, and save."""
+        """Measure the validation data, keep the weights if they are the best so far, and save."""
         with averaged(self.learner.optimizer):
             metrics = self.evaluate(self.workers.share)
         value = self._judge(metrics)
@@ -227,7 +234,7 @@ class TrainingLoop:
         return Validated(self.state.update, metrics, best)
 
     def _judge(self, metrics: Mapping[str, float]) -> float:
-        """The monitored metric, negated where more is better: the lower, the better."""
+        """Return the monitored metric, negated where more is better, so that less is always better."""
         monitor = self.config.train.monitor
         value = metrics[monitor] if monitor in ("valid_loss", "cer") else -metrics[monitor]
         return value if math.isfinite(metrics["valid_loss"]) else math.inf
@@ -250,7 +257,7 @@ class TrainingLoop:
                 path.unlink()
 
     def _validated_checkpoints(self) -> list[Path]:
-        """The checkpoints of validations, newest first: one that was saved on stopping is not among them."""
+        """Return the checkpoints of validations, newest first, without those that were saved on stopping."""
         paths = self.folder.checkpoints()
         return [path for path in paths if self._is_validated(int(path.stem.removeprefix("update-")))]
 
@@ -273,7 +280,7 @@ class TrainingLoop:
         return Finished(self.state.update, reason + other, complete=True)
 
     def _choose_weights(self) -> tuple[Mapping[str, Tensor], str]:
-        """The average of the last checkpoints, unless the best ones are better; and a word on which it is."""
+        """Return the average of the last checkpoints, or the best one if that is better, and which it is in words."""
         last = self._validated_checkpoints()[: self.config.train.average_checkpoints]
         best, copy = read_checkpoint(self.folder.weights_file), self.folder.best_weights_file
         if best.facts["complete"] and copy.is_file():

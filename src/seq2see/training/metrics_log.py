@@ -10,10 +10,18 @@ from seq2see.runs.folder import RunFolder
 
 @dataclass
 class MetricsLog:
-    """The sums since the last validation."""
+    """The sums over the updates since the last validation.
+
+    Args:
+        folder: the run folder, whose metrics.jsonl and TensorBoard log are written.
+        update: the update after which recording begins; what an earlier, killed run recorded after it is dropped.
+        losses: the summed loss since the last validation.
+        tokens: the target tokens since then, without padding.
+        seconds: the time that the updates since then took.
+    """
 
     folder: RunFolder
-    update: int  # where recording begins; what an earlier, killed run recorded after it is dropped
+    update: int
     losses: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
@@ -27,9 +35,9 @@ class MetricsLog:
         """Add one update.
 
         Args:
-            loss: per target token.
-            tokens: target tokens, without padding.
-            seconds: that the update took.
+            loss: its mean loss of a target token.
+            tokens: its target tokens, without padding.
+            seconds: the time that it took.
         """
         self.losses, self.tokens, self.seconds = (
             self.losses + loss * tokens,
@@ -38,7 +46,13 @@ class MetricsLog:
         )
 
     def write(self, *, update: int, learning_rate: float, metrics: dict[str, float]) -> None:
-        """Write a row about everything since the last validation."""
+        """Write a row about all updates since the last validation, and begin new sums.
+
+        Args:
+            update: the number of updates made.
+            learning_rate: the rate of the last update.
+            metrics: what the validation measured, by name.
+        """
         row = {
             "update": update,
             "loss": self.losses / max(self.tokens, 1),
@@ -54,5 +68,5 @@ class MetricsLog:
         self.losses, self.tokens, self.seconds = 0.0, 0, 0.0
 
     def close(self) -> None:
-        """Flush the board."""
+        """Flush and close the TensorBoard log."""
         self._board.close()

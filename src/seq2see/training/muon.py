@@ -19,14 +19,24 @@ LIKE_ADAM = 0.2  # the size of a number in an update of Adam, so that both share
 
 
 def find_matrices(model: Network) -> list[nn.Parameter]:
-    """The weight matrices of linear layers and recurrent cells, without the output layer and embeddings."""
+    """Return the weight matrices of linear layers and recurrent cells, without the output layer and embeddings.
+
+    Args:
+        model: the model whose modules are searched; a matrix with several names comes once.
+    """
     modules = [module for module in model.modules() if isinstance(module, nn.Linear | nn.RNNBase)]
     found = [each for module in modules for each in module.parameters(recurse=False) if each.ndim == 2]
     return [each for each in dict.fromkeys(found) if each is not model.output_layer.weight]
 
 
 def move_matrices(optimizer: optim.Optimizer, matrices: list[nn.Parameter]) -> None:
-    """Before every step of an optimizer, move the matrices and hide their gradients from it."""
+    """Before every step of an optimizer, move the matrices by Muon and hide their gradients from it.
+
+    Args:
+        optimizer: the AdamW that moves all other parameters; its first group has the learning rate and weight decay,
+            its state the momenta.
+        matrices: the parameters that Muon moves, each `[o i]`.
+    """
 
     def move(*_: object) -> None:
         moved = [matrix for matrix in matrices if matrix.grad is not None]
@@ -39,7 +49,7 @@ def move_matrices(optimizer: optim.Optimizer, matrices: list[nn.Parameter]) -> N
 
 @torch.no_grad()
 def _nesterov_momentum(state: dict[str, Tensor], matrix: nn.Parameter) -> Float[Tensor, "o i"]:
-    """g + mu m with m <- mu m + g: the momentum one step ahead."""
+    """Return g + mu m with m <- mu m + g: the momentum one step ahead."""
     assert matrix.grad is not None
     if not state:
         state |= {"step": torch.tensor(0.0), "momentum": torch.zeros_like(matrix)}
@@ -76,7 +86,13 @@ def _cut(matrix: Float[Tensor, "o i"]) -> tuple[Tensor, ...]:
 
 
 def orthogonalise(matrices: Float[Tensor, "*n o i"]) -> Float[Tensor, "*n o i"]:
-    """Jordan et al. 2024: X <- a X + (b A + c A A) X with A = X X', which takes all singular values to about 1."""
+    """Take all singular values of matrices to about 1: X <- a X + (b A + c A A) X with A = X X', repeated 5 times.
+
+    X begins as the matrix over its Frobenius norm; a, b and c are `QUINTIC`. Jordan et al. 2024.
+
+    Args:
+        matrices: one matrix, or several of the same shape, `[*n o i]`.
+    """
     a, b, c = QUINTIC
     tall = matrices.shape[-2] > matrices.shape[-1]
     found = matrices.mT if tall else matrices

@@ -17,14 +17,24 @@ TOKENS_PER_CAPTION_TOKEN = 16  # where sources are images, whose cells are not c
 
 @dataclass(frozen=True)
 class ParallelPlan:
-    """The processes of a training; the last bits of all sums depend on them."""
+    """The processes of a training; the last bits of all sums depend on them.
 
-    workers: int = 1  # processes
-    threads: int = 1  # of each process
+    Args:
+        workers: how many processes share every batch, the main one included.
+        threads: the threads of each process.
+    """
+
+    workers: int = 1
+    threads: int = 1
 
 
 def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
-    """As many processes and threads as make the training faster; if threads alone are configured, one process."""
+    """Return as many processes and threads as make the training faster; if threads alone are configured, one process.
+
+    Args:
+        train: section `train` of the configuration; its `workers` and `threads` are taken unless they are 0.
+        model: the model; a small one that reads texts gets one process with one thread.
+    """
     cores = torch.get_num_threads()
     images = hasattr(getattr(model, "encoder", None), "image_size")
     if _is_small(model) and not images:
@@ -37,7 +47,13 @@ def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
 
 
 def restore_plan(train: Train, model: nn.Module, saved: Mapping[str, int] | None) -> ParallelPlan:
-    """The plan that a training began with: what is configured, else what was saved, else one process."""
+    """Return the plan that a training began with: what is configured, else what was saved, else one process.
+
+    Args:
+        train: section `train` of the configuration; its `workers` and `threads` are taken unless they are 0.
+        model: the model; its size decides on the threads where nothing was saved.
+        saved: workers and threads as a checkpoint has them; None if it has none.
+    """
     before = saved or {"workers": 1, "threads": 1 if _is_small(model) else torch.get_num_threads()}
     return ParallelPlan(train.workers or before["workers"], train.threads or before["threads"])
 
@@ -46,6 +62,12 @@ def cut(rows: Rows, source: Rows, target: Rows, pieces: int) -> list[Rows]:
     """Cut a batch, in its order, so that the most expensive piece is as cheap as possible; some may be empty.
 
     A piece of n pairs costs n times its longest source plus its longest target, because it is padded to them.
+
+    Args:
+        rows: the rows of the batch in a store.
+        source: the source lengths of all rows of the store, in tokens.
+        target: the target lengths of all rows of the store, in tokens.
+        pieces: how many pieces to return.
     """
     lengths = list(zip(source[rows].tolist(), target[rows].tolist(), strict=True))
     longest = max(s for s, _ in lengths) + max(t for _, t in lengths)
@@ -58,7 +80,7 @@ def cut(rows: Rows, source: Rows, target: Rows, pieces: int) -> list[Rows]:
 
 
 def _fill(lengths: Sequence[tuple[int, int]], limit: int) -> list[int]:
-    """Where all pieces but the first begin, if each takes as many pairs as cost no more than the limit."""
+    """Return where all pieces but the first begin, if each takes as many pairs as cost no more than the limit."""
     cuts, start, source, target = [], 0, 0, 0
     for place, (s, t) in enumerate(lengths):
         source, target = max(source, s), max(target, t)

@@ -26,9 +26,14 @@ MIN_TOKENS = 1_500_000  # but never fewer tokens than this
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided, section by section, and the reason behind each choice by the key it sets.
+    """What was decided, section by section, and the reason for each choice.
 
-    A section that is None is that of the preset.
+    Args:
+        preset: the name of the preset to start from.
+        remarks: the reasons, by the key of the configuration that each is about.
+        tokens: section `tokens`; None leaves it to the preset.
+        model: what changes in section `model`; None leaves it to the preset.
+        train: what changes in section `train`; None leaves it to the preset.
     """
 
     preset: str
@@ -39,7 +44,7 @@ class Decision:
 
     @property
     def base(self) -> dict[str, object]:
-        """The sections of a configuration to start from."""
+        """Return the sections of a configuration to start from."""
         sections = {"tokens": self.tokens, "model": self.model, "train": self.train}
         return {"preset": self.preset, **{name: section for name, section in sections.items() if section is not None}}
 
@@ -47,12 +52,12 @@ class Decision:
 def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) -> Decision:
     """Choose for these pairs what a preset leaves open; without a preset, one that suits them.
 
-    Images and labels get a preset that is made for them, which says all but how long to train on little data.
+    A preset for images or labels decides everything but the length of the training on little data.
 
     Args:
         pairs: the training data.
-        preset: the preset that was asked for.
-        task: the task that was asked for; if none was, labels are told from texts.
+        preset: the name of the preset that was asked for; None chooses one.
+        task: `transduction` or `classification` as asked for; None tells labels from texts by the data.
     """
     asked = preset is not None
     name = preset or _choose_preset(pairs, task)

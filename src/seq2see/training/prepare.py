@@ -1,8 +1,7 @@
 """Preparing a training: from a configuration to a loop that is ready to run, checked before any time is spent."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,10 +14,10 @@ from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
 from seq2see.core.errors import ConfigError, DataError
 from seq2see.core.registry import shorten
-from seq2see.data.batch import collate, plan_batches
+from seq2see.data.batch import collate
 from seq2see.data.checks.data_doctor import Diagnosis, examine
 from seq2see.data.checks.infer import cannot_be_labels, infer_labels, infer_modality
-from seq2see.data.pairs import Finding, Pairs
+from seq2see.data.pairs import Pairs
 from seq2see.data.split import split_pairs
 from seq2see.data.storage.dataset import Store, cache_folder, prepare
 from seq2see.data.storage.packed import Sequences, pack
@@ -27,14 +26,16 @@ from seq2see.models.seq2seq import Seq2Seq
 from seq2see.objectives.build import build_objective
 from seq2see.objectives.minimum_risk import best_gleu, build_reward
 from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.data_files import origins
-from seq2see.runs.folder import RunFolder, describe_changes
+from seq2see.runs.folder import RunFolder
 from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
+from seq2see.training.job import Job
 from seq2see.training.loop import TrainingLoop
 from seq2see.training.pretrained import (
     choose_tokenizers,
@@ -51,54 +52,17 @@ from seq2see.training.validation import measure
 PLURAL = {"text": "texts", "images": "images"}
 
 
-@dataclass(frozen=True)
-class Job:
-    """Everything a training needs, prepared."""
-
-    loop: TrainingLoop
-    train: Pairs
-    valid: Pairs
-    test: Pairs | None
-    code: list[Path]  # files of the user's own that the configuration names
-    taken: list[str]  # what came from other runs
-    findings: Sequence[Finding] = ()  # what is odd about the data
-    remarks: Mapping[str, str] = field(default_factory=dict)  # what was decided, by key
-    again: bool = False  # whether the folder held this run before
-
-    @property
-    def unknown(self) -> float:
-        """The share of all target tokens of the training, end marks aside, that the vocabulary does not have."""
-        return self.loop.task.target.unknown_share(self.loop.store.target)
-
-    def estimate(self, samples: int = 3) -> float:
-        """Seconds that all updates will take on this machine, from the time a few batches take without an update."""
-        loop, train = self.loop, self.loop.config.train
-        left = range(loop.state.update + 1, train.updates + 1)
-        kinds = [[update for update in left if loop.learner.objective.needs_references(update) == r] for r in (0, 1)]
-        saved = loop.model.state_dict().keys()
-        moving = {name: buffer.clone() for name, buffer in loop.model.named_buffers() if name in saved}  # by a loss
-        # the last update of a kind takes longest: scheduled sampling has its largest share
-        seconds = sum(len(updates) * self._time(updates[-1], samples) for updates in kinds if updates)
-        for name, before in moving.items():
-            loop.model.get_buffer(name).copy_(before)
-        return seconds
-
-    def _time(self, update: int, samples: int) -> float:
-        """Seconds that one update takes."""
-        loop, train = self.loop, self.loop.config.train
-        lengths = loop.store.source.lengths, loop.store.target.lengths
-        plan = plan_batches(*lengths, budget=train.batch_tokens, seed=loop.config.seed, epoch=0)
-        seconds = []
-        for rows in plan[: samples + 1]:
-            began = time.perf_counter()
-            loop.workers.work(update, [(loop.store, rows)], None)
-            seconds.append(time.perf_counter() - began)
-        steady = seconds[1:] or seconds  # the first one warms up
-        return sum(steady) / len(steady) * train.accumulate
-
-
 def holds_run(folder: RunFolder, config: Config) -> bool:
-    """Whether the folder holds this very run, to go on with; anything else in it is an error."""
+    """Return whether the folder holds a run of the same configuration, to go on with.
+
+    Args:
+        folder: the run folder; it may be empty or not exist yet.
+        config: the configuration of the training.
+
+    Raises:
+        ConfigError: the folder holds a run of another configuration.
+        CheckpointError: the folder holds other files, or is a file.
+    """
     if not folder.holds_run():
         return False
     changes = describe_changes(folder.read_config().model_dump(), config.model_dump())
@@ -114,7 +78,12 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
 
     Args:
         request: what to train, on what, and where.
-        progress: hears how many of how many sources are ready, where that takes long.
+        progress: called with how many sources are ready and how many there are, where that takes long; None: nobody is
+            told.
+
+    Raises:
+        DataError: the data has an error that the data doctor finds, or does not suit the configuration.
+        ConfigError: the configuration is wrong, or the folder holds another run.
     """
     config, folder = request.loaded.config, request.folder
     with discarding_data(folder, written=request.wrote_data):
@@ -137,9 +106,14 @@ def prepare_job(
     near: list[Path],
     progress: Callable[[int, int], None] | None = None,
 ) -> Job:
-    """Everything that can fail because of configuration or data, before anything is written but the cache.
+    """Do everything that can fail because of configuration or data, before anything but the cache is written.
 
-    `progress` hears of sources that take long to prepare.
+    Args:
+        config: the configuration of the run.
+        folder: the run folder; the tokenizers of a run that has begun are read from it.
+        diagnosis: the pairs of each split, as the data doctor has read them.
+        near: folders in which code of the user's own is looked for, before the current one.
+        progress: called with how many sources are ready and how many there are; None: nobody is told.
     """
     code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
@@ -181,7 +155,7 @@ def _build_loop(
     stores: Mapping[str, Store],
     valid: Pairs,
 ) -> TrainingLoop:
-    """The loop, with what it calls to validate and to finish."""
+    """Return the loop, with the functions that it calls to validate and to finish."""
     risk = config.train.minimum_risk
     reward = None if risk is None else build_reward(risk.reward, stores["train"])
 
@@ -209,13 +183,13 @@ def _build_loop(
 
 
 def _hold_out(pairs: Pairs, config: Config) -> tuple[Pairs, Pairs]:
-    """(training, held out), where none are given as held out."""
+    """Return (training pairs, validation pairs), where no validation data is given."""
     labels = partial(find_task(config.task).list_labels, config)
     return split_pairs(pairs, held_out=config.data.held_out, seed=config.seed, labels=labels)
 
 
 def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:
-    """What can be validated on: a label that nobody could learn has no likelihood (the doctor warns of it)."""
+    """Return the pairs whose labels the training data has; no other label has a likelihood (the doctor warns of it)."""
     rows = [row for row, target in enumerate(held.target) if task.target.knows(target)]
     if not rows:
         raise DataError("the held-out data has no label that the training data has; check files and columns.")
@@ -223,7 +197,7 @@ def _leave_out_new_labels(held: Pairs, task: Task) -> Pairs:
 
 
 def _leave_out_long(held: Pairs, task: Task, config: Config) -> Pairs:
-    """What is checked on is no longer than what is learned from, or one text could take longer than all others."""
+    """Return the pairs of at most data.max_tokens tokens, or one text could take longer than all others."""
     targets = map(len, task.target.ids(held.target))
     lengths = map(max, task.source.count_tokens(held.source), targets)
     rows = [row for row, length in enumerate(lengths) if length <= config.data.max_tokens]
@@ -231,7 +205,15 @@ def _leave_out_long(held: Pairs, task: Task, config: Config) -> Pairs:
 
 
 def check_kind(config: Config, pairs: Pairs) -> None:
-    """Refuse data that a configuration is not made for, before file names are read as texts, or texts as labels."""
+    """Refuse data that a configuration is not made for, before file names are read as texts, or texts as labels.
+
+    Args:
+        config: the configuration of the run.
+        pairs: the training data.
+
+    Raises:
+        DataError: images where texts are read, or the reverse; or targets that cannot be labels.
+    """
     who = f"preset {config.preset}" if config.preset else "this configuration"
     wanted, given = config.source_data, infer_modality(pairs)
     images = given == "images"
@@ -251,7 +233,12 @@ def check_kind(config: Config, pairs: Pairs) -> None:
 
 
 def open_folder(job: Job, config_text: str) -> None:
-    """Make the run folder: configuration, tokenizers, and a copy of the code of its own that the run names."""
+    """Make the run folder: configuration, tokenizers, and a copy of the user's own code that the run names.
+
+    Args:
+        job: the prepared training.
+        config_text: the content of config.yaml.
+    """
     folder = job.loop.folder
     folder.create(config_text)
     folder.write_task(job.loop.task)
@@ -260,7 +247,7 @@ def open_folder(job: Job, config_text: str) -> None:
 
 
 def _begins(folder: RunFolder) -> bool:
-    """Whether a training in the folder starts from the beginning, not from what it has saved there."""
+    """Return whether a training in the folder starts from the beginning, not from what it has saved there."""
     if not folder.has_task:
         return True
     weights = folder.weights_file
@@ -269,7 +256,12 @@ def _begins(folder: RunFolder) -> bool:
 
 @torch.no_grad()
 def count_bias(output: nn.Linear, targets: Sequences) -> None:
-    """Let an output layer begin with the log-probability of each token by its count, with one more for each."""
+    """Set the bias of an output layer to the log-probability of each token by its count, plus one (add-one smoothing).
+
+    Args:
+        output: the output layer, with one output for each token.
+        targets: the target ids of the training data.
+    """
     counts = torch.from_numpy(np.bincount(targets.ids, minlength=output.out_features)) + 1.0
     output.bias.copy_((counts / counts.sum()).log())
 

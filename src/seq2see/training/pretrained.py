@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from seq2see.config.schema import Config, Init, PartSpec, Tokens
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
-from seq2see.data.modalities.modality import Modality, Target
+from seq2see.data.modalities.modality import Modality
+from seq2see.data.modalities.target import Target
 from seq2see.models.shared_parameters import table_scales
 from seq2see.runs.checkpoint import Checkpoint
 from seq2see.runs.folder import RunFolder
@@ -24,49 +25,73 @@ NAMED = 6  # names of new tensors, or unknown words, that are told
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A part of another run, or all of it."""
+    """A part of another run, or all of it.
 
-    part: str  # encoder, decoder or run
+    Args:
+        part: encoder, decoder or run (all of it).
+        folder: the folder of that run.
+        tokens: the tokenizer of each side of the part, as its configuration has it: source, target, or both; None: the
+            configuration does not name one (labels).
+        task: the task of that run, with its tokenizers.
+        weights: the weights that predict, all parts included.
+    """
+
+    part: str
     folder: RunFolder
-    tokens: Mapping[str, PartSpec | None]  # how each of its sides is cut
-    task: Task  # of that run
+    tokens: Mapping[str, PartSpec | None]
+    task: Task
     weights: Checkpoint
 
     @property
     def prefix(self) -> str:
-        """What the names of its tensors begin with."""
+        """Return what the names of its tensors begin with; nothing for a whole run."""
         return "" if self.part == "run" else f"{self.part}."
 
     @property
     def source(self) -> Modality | None:
-        """What reads the sources of the part, if it has an encoder."""
+        """Return the modality of its sources; None for a decoder."""
         return self.task.source if "source" in self.tokens else None
 
     @property
     def target(self) -> Target | None:
-        """What reads the targets of the part, if it has a decoder."""
+        """Return the vocabulary or labels of its targets; None for an encoder."""
         return self.task.target if "target" in self.tokens else None
 
     @property
     def vocabularies(self) -> list[str]:
-        """What it reads and writes, as the files of its run have it."""
+        """Return the tokenizers of its sides as JSON, as the files of its run have them."""
         return [side.to_json() for side in (self.source, self.target) if side is not None]
 
     @property
     def tensors(self) -> dict[str, Tensor]:
-        """The tensors of the part, by their names inside it."""
+        """Return the tensors of the part, by their names inside it."""
         tensors = self.weights.tensors.items()
         return {name.removeprefix(self.prefix): tensor for name, tensor in tensors if name.startswith(self.prefix)}
 
 
 def read_pretrained(init: Init | None) -> list[Pretrained]:
-    """The parts that a configuration wants to start from."""
+    """Read the parts of other runs that a configuration names.
+
+    Args:
+        init: section `init` of the configuration; None: there are none.
+    """
     wanted = {part: getattr(init, part) for part in SIDES} if init is not None else {}
     return [_read(part, RunFolder(Path(path))) for part, path in wanted.items() if path is not None]
 
 
 def choose_tokenizers(config: Config, parts: list[Pretrained]) -> tuple[Modality | None, Target | None]:
-    """Source and target of the parts, because ids must mean the same; the configuration may not disagree."""
+    """Return the tokenizers of the parts, because ids must mean the same as when they were trained.
+
+    Args:
+        config: the configuration of the new run, which must ask for the same tokens.
+        parts: the parts to start from.
+
+    Returns:
+        Source and target; None for a side that no part has, which is to be learned.
+
+    Raises:
+        ConfigError: the configuration asks for other tokens, or for one vocabulary where the parts have two.
+    """
     for each in parts:
         for side, tokens in each.tokens.items():
             key = side if config.tokens.joint is None else "joint"
@@ -88,7 +113,12 @@ def choose_tokenizers(config: Config, parts: list[Pretrained]) -> tuple[Modality
 
 
 def inherit_tokens(tokens: Mapping[str, object], parts: list[Pretrained]) -> dict[str, object]:
-    """The tokens section for these parts where nobody has written one: theirs, and `tokens` for the other side."""
+    """Return section `tokens` for these parts where nobody has written one.
+
+    Args:
+        tokens: section `tokens` as decided without them, for the side that no part has.
+        parts: the parts to start from, whose tokenizers are taken.
+    """
     specs = {side: spec for each in parts for side, spec in each.tokens.items()}
     same = {text for each in parts for text in each.vocabularies}
     if len(specs) == 2 and len(same) == 1:
@@ -98,7 +128,12 @@ def inherit_tokens(tokens: Mapping[str, object], parts: list[Pretrained]) -> dic
 
 
 def describe_unknown(source: Modality, texts: Sequence[str]) -> list[str]:
-    """A sentence on the source words that tokenizers of another run do not know; none if they know all."""
+    """Return a sentence on the source words that the tokenizer of another run does not know; none if it knows all.
+
+    Args:
+        source: the modality with that tokenizer.
+        texts: the training sources.
+    """
     tokenizer = source.tokenizer
     counts = Counter(word for text in texts for word in (tokenizer.unknown(text) if tokenizer is not None else ()))
     if not counts:
@@ -112,13 +147,29 @@ def describe_unknown(source: Modality, texts: Sequence[str]) -> list[str]:
 
 
 def take_over(model: nn.Module, parts: list[Pretrained]) -> list[str]:
-    """Put the tensors of the parts whose names and shapes agree into the model; what fitted, a sentence a part."""
+    """Copy the tensors of the parts into the model, where names and shapes agree.
+
+    Args:
+        model: the new model; what does not fit keeps its initial weights.
+        parts: the parts to start from.
+
+    Returns:
+        A sentence for each part: how many tensors were taken, and which ones are new.
+
+    Raises:
+        ConfigError: nothing of a part fits, or two parts have a shared tensor differently.
+    """
     taken: dict[nn.Parameter, Tensor] = {}
     return [_take(model, each, taken) for each in parts]
 
 
 def freeze(model: nn.Module, init: Init | None) -> None:
-    """Keep a part as it is, however long the training."""
+    """Exclude a part of a model from learning for the whole training.
+
+    Args:
+        model: the model.
+        init: section `init` of the configuration, whose `freeze` names the part; None: nothing is frozen.
+    """
     if init is not None and init.freeze is not None:
         for parameter in model.get_submodule(init.freeze).parameters():
             parameter.requires_grad_(False)
@@ -169,7 +220,7 @@ def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor
 
 
 def _take_buffers(model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Running means and the like are a part of what a whole run has learned."""
+    """Copy the buffers, such as running means, which are a part of what a whole run has learned."""
     for name, buffer in model.named_buffers():
         if name in tensors and tensors[name].shape == buffer.shape:
             buffer.copy_(tensors[name])

@@ -1,4 +1,4 @@
-"""Word vectors to start from: put into the encoder's table before the first update."""
+"""Pretrained word vectors: copied into the encoder's embeddings before the first update."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,20 @@ TEXT = "train"  # instead of a file: learn them from the training text
 
 @torch.no_grad()
 def lay_vectors(task: Any, model: Any, config: Config, store: Store) -> list[str]:
-    """Put vectors where the configuration wants some: a sentence about what was found."""
+    """Copy word vectors into the embeddings of the encoder, where the configuration wants some.
+
+    Words without a vector get random ones with the same standard deviation.
+
+    Args:
+        task: the task, whose source tokenizer has the words.
+        model: the model, whose encoder must have embeddings.
+        config: the configuration, whose init.embeddings is a file of vectors, or `train` to learn them from the
+            training text.
+        store: the training data.
+
+    Returns:
+        A sentence about how many words have a vector; nothing if no vectors are wanted.
+    """
     wanted = config.init.embeddings if config.init is not None else None
     if wanted is None:
         return []

@@ -20,12 +20,12 @@ class LostError(Exception):
 
 
 class ProcessGroup:
-    """All workers, as one of them sees them; they talk through this machine's loopback interface alone.
+    """The process group of a training as one process sees it; it uses this machine's loopback interface alone.
 
     Args:
-        file: a new file over which the workers find each other.
-        rank: of this worker, from 0.
-        workers: how many there are.
+        file: a new file, the same for all processes, over which they find each other.
+        rank: the rank of this process, from 0 (the main one).
+        workers: how many processes there are.
     """
 
     def __init__(self, file: Path, rank: int, workers: int) -> None:
@@ -37,7 +37,14 @@ class ProcessGroup:
         self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(file), workers), rank, workers, options)
 
     def sum(self, numbers: Tensor) -> None:
-        """Replace each worker's numbers by their sum over all workers, with the same bits everywhere."""
+        """Replace a tensor by its sum over all processes, with the same bits everywhere.
+
+        Args:
+            numbers: a tensor of the same shape and type in every process; it is changed in place.
+
+        Raises:
+            LostError: a process has ended.
+        """
         options = distributed.AllreduceOptions()
         options.timeout = SUM_TIMEOUT
         try:
@@ -47,13 +54,16 @@ class ProcessGroup:
 
 
 def add_up(learner: Learner[NetworkT], group: ProcessGroup, mine: Sums, *, checksum: int) -> Sums:
-    """Sum losses, tokens and gradients over all workers.
+    """Sum losses, tokens and gradients over all processes.
 
     Args:
-        learner: of this worker, with the gradients of its part.
-        group: of all workers.
-        mine: the sums of this worker.
-        checksum: of this worker's weights; workers whose checksums differ are an error.
+        learner: the learner of this process, with the gradients of its part.
+        group: the process group.
+        mine: the loss and tokens of this process.
+        checksum: of the weights of this process, which must be the same everywhere; 0 in all processes checks nothing.
+
+    Raises:
+        Seq2SeeError: the weights differ between processes.
     """
     learned = [parameter for parameter in learner.model.parameters() if parameter.requires_grad]
     has_gradient = [float(parameter.grad is not None) for parameter in learned]
@@ -70,7 +80,7 @@ def add_up(learner: Learner[NetworkT], group: ProcessGroup, mine: Sums, *, check
 
 
 def _sum_gradients(parameters: Sequence[nn.Parameter], group: ProcessGroup) -> None:
-    """Sum all gradients at once; where this worker has none, it adds zeros."""
+    """Sum all gradients at once; a process without a gradient adds zeros."""
     flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
     group.sum(flat)
     for parameter, gradient in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
@@ -78,13 +88,23 @@ def _sum_gradients(parameters: Sequence[nn.Parameter], group: ProcessGroup) -> N
 
 
 def moving_buffers(model: nn.Module) -> list[Tensor]:
-    """The buffers of a model that are saved with it: an objective may move them, as averages over what was seen."""
+    """Return the buffers of a model that are saved with it, because an objective may change them (running averages).
+
+    Args:
+        model: the model.
+    """
     saved = model.state_dict().keys()
     return [buffer for name, buffer in model.named_buffers() if name in saved]
 
 
 def average_buffers(buffers: Sequence[Tensor], group: ProcessGroup, tokens: int) -> None:
-    """Make buffers the same in all workers: their mean over all tokens of a batch; integers as rank 0 has them."""
+    """Make buffers the same in all processes: their mean over all tokens of a batch; integers as rank 0 has them.
+
+    Args:
+        buffers: the buffers of this process; they are changed in place.
+        group: the process group.
+        tokens: the tokens of this process's part of the batch, which weigh its buffers; 0 if it had none.
+    """
     if not buffers:
         return
     shares = [tokens if buffer.is_floating_point() else int(group.rank == 0) for buffer in buffers]

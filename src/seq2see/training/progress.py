@@ -1,4 +1,4 @@
-"""What people see of a training: a live bar in a terminal or a notebook, and plain lines elsewhere."""
+"""The display of a training's progress: a live bar in a terminal or a notebook, and plain lines elsewhere."""
 
 import sys
 import time
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from seq2see.training.events import Event, Resumed, Stepped, Validated
 
-# what is shown of each validation: the first of these that is measured, and those behind it that are not nothing
+# what is shown of each validation: the first of these that is measured, and the others that are not 0
 SHOWN_METRICS = {
     "exact_match": "exact match {:.1f}%",
     "accuracy": "accuracy {:.1f}%",
@@ -30,8 +30,24 @@ SECONDS_BETWEEN_PAGES = 0.2  # of a bar in a notebook
 class Display(Protocol):
     """Where the progress of a training is shown."""
 
-    def advance(self, update: int, numbers: str, eta: str) -> None: ...
-    def print(self, line: str) -> None: ...
+    def advance(self, update: int, numbers: str, eta: str) -> None:
+        """Show how far the training is.
+
+        Args:
+            update: how many updates are made.
+            numbers: loss, scores and speed, as text.
+            eta: the time that is left, as text.
+        """
+        ...
+
+    def print(self, line: str) -> None:
+        """Show a line that stays.
+
+        Args:
+            line: the text, without line break.
+        """
+        ...
+
     def __enter__(self) -> "Display": ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
@@ -39,7 +55,12 @@ class Display(Protocol):
 
 
 class TerminalDisplay:
-    """A live bar in a terminal, with a line for each validation; where there is no terminal, the lines alone."""
+    """A live bar in a terminal, with a line for each validation; where there is no terminal, the lines alone.
+
+    Args:
+        console: where to print.
+        total: the number of updates at which the bar is full.
+    """
 
     def __init__(self, console: Console, *, total: int) -> None:
         self.console = console
@@ -56,11 +77,21 @@ class TerminalDisplay:
         self.task = self.bar.add_task("training", total=total, numbers="", eta="?")
 
     def advance(self, update: int, numbers: str, eta: str) -> None:
-        """Move the bar to an update."""
+        """Move the bar to an update.
+
+        Args:
+            update: how many updates are made.
+            numbers: loss, scores and speed, as text.
+            eta: the time that is left, as text.
+        """
         self.bar.update(self.task, completed=update, numbers=numbers, eta=eta)
 
     def print(self, line: str) -> None:
-        """Write a line above the bar."""
+        """Print a line above the bar.
+
+        Args:
+            line: the text, without line break.
+        """
         self.console.print(line)
 
     def __enter__(self) -> "TerminalDisplay":
@@ -72,7 +103,11 @@ class TerminalDisplay:
 
 
 class NotebookDisplay:
-    """One output of a notebook cell that is updated in place: a bar, and a line for each validation."""
+    """One output of a notebook cell that is updated in place: a bar, and a line for each validation.
+
+    Args:
+        total: the number of updates at which the bar is full.
+    """
 
     def __init__(self, *, total: int) -> None:
         from IPython.display import HTML, display
@@ -83,13 +118,23 @@ class NotebookDisplay:
         self._handle = display(HTML(self._render()), display_id=True)
 
     def advance(self, update: int, numbers: str, eta: str) -> None:
-        """Move the bar to an update."""
+        """Move the bar to an update; the cell changes at most five times a second.
+
+        Args:
+            update: how many updates are made.
+            numbers: loss, scores and speed, as text.
+            eta: the time that is left, as text.
+        """
         self.update, self.numbers, self.eta = update, numbers, eta
         if time.monotonic() - self._shown >= SECONDS_BETWEEN_PAGES:
             self._show()
 
     def print(self, line: str) -> None:
-        """Add a line below the bar."""
+        """Add a line below the bar.
+
+        Args:
+            line: the text, without line break; it is escaped.
+        """
         self.lines.append(line)
         self._show()
 
@@ -110,12 +155,12 @@ class NotebookDisplay:
 
 
 class ProgressView:
-    """Shows the events of a training on a display.
+    """Show the events of a training on a display, with running means of loss and speed.
 
     Args:
         display: where to show them.
-        total: updates of the training.
-        unit: what its losses are means over (tokens or sources).
+        total: the number of updates of the training.
+        unit: what losses are means over, and speed counts: tokens or sources.
     """
 
     def __init__(self, display: Display, *, total: int, unit: str = "tokens") -> None:
@@ -125,7 +170,11 @@ class ProgressView:
         self.scores = ""
 
     def show(self, event: Event) -> None:
-        """Show one event."""
+        """Show one event; `Finished` is left to the caller.
+
+        Args:
+            event: an event of the training loop.
+        """
         match event:
             case Stepped():
                 self._step(event)
@@ -159,23 +208,35 @@ class ProgressView:
 
 
 def choose_display(console: Console, *, total: int) -> Display:
-    """A bar in the notebook if this is one, else on the console; a quiet console shows nothing anywhere."""
+    """Return a bar in the notebook if this is one, else on the console; a quiet console shows nothing anywhere.
+
+    Args:
+        console: the console of the training.
+        total: the number of updates at which the bar is full.
+    """
     return (
         NotebookDisplay(total=total) if is_notebook() and not console.quiet else TerminalDisplay(console, total=total)
     )
 
 
 def is_notebook() -> bool:
-    """Whether this runs in a kernel of Jupyter, which can update what a cell has shown."""
+    """Return whether this runs in a kernel of Jupyter, which can update what a cell has shown."""
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     return hasattr(get_ipython(), "kernel")
 
 
 @contextmanager
 def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]]:
-    """A bar for what is made ready before a training, which appears only if there is such work."""
+    """Show a bar for the preparation of images before a training; it appears only if there is such work.
+
+    Args:
+        console: where to show it; without a terminal, a line a minute.
+
+    Yields:
+        A function to call with how many images are ready and how many there are.
+    """
     columns = (
-        TextColumn("looking at images"),
+        TextColumn("preparing images"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -197,12 +258,16 @@ def showing_preparation(console: Console) -> Iterator[Callable[[int, int], None]
             if not console.is_terminal and now - told >= SECONDS_BETWEEN_LINES and done > began[1]:
                 told = now
                 left = (now - began[0]) / (done - began[1]) * (total - done)
-                console.print(f"looking at images: {done:,} of {total:,}, ETA {write_time(left)}")
+                console.print(f"preparing images: {done:,} of {total:,}, ETA {write_time(left)}")
 
         yield tell
 
 
 def write_time(seconds: float) -> str:
-    """Hours, minutes and seconds."""
+    """Write a time as hours:minutes:seconds.
+
+    Args:
+        seconds: the time in seconds; fractions are cut off.
+    """
     whole = int(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}"

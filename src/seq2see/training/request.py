@@ -1,4 +1,4 @@
-"""A request for a training: a configuration with its reasons, a run folder, and the data that was read on the way."""
+"""A request for a training: a configuration with the reasons for it, a run folder, and data that was already read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,27 +24,45 @@ PARTS = ("run", "encoder", "decoder")  # what init may take from another run
 
 @dataclass(frozen=True)
 class TrainingRequest:
-    """What to train, on what, and where."""
+    """What to train, on what, and where.
+
+    Args:
+        loaded: the checked configuration, and where each of its keys was written.
+        folder: the run folder.
+        near: the folder in which code of the user's own is looked for.
+        remarks: why a value was chosen, by key of the configuration.
+        read: data that was read already, by origin, so that it is not read twice.
+        wrote_data: whether Python objects were written into the run folder as its data.
+    """
 
     loaded: Loaded
     folder: RunFolder
-    near: Path  # where code of the user's own is looked for
-    remarks: Mapping[str, str] = field(default_factory=dict)  # why a value was chosen, by key
-    read: Mapping[Origin, Usable] = field(default_factory=dict)  # data that was read already
-    wrote_data: bool = False  # whether Python objects were written into the folder for it
+    near: Path
+    remarks: Mapping[str, str] = field(default_factory=dict)
+    read: Mapping[Origin, Usable] = field(default_factory=dict)
+    wrote_data: bool = False
 
 
 def request_config(
     file: Path, *, folder: Path, held_out: Mapping[str, Origin], settings: Sequence[Setting]
 ) -> TrainingRequest:
-    """A training that a configuration file describes; `held_out` may name other files for valid and test."""
+    """Return the request for a training that a configuration file describes.
+
+    Args:
+        file: the YAML file.
+        folder: the run folder.
+        held_out: files for valid and test that take the place of those in the file.
+        settings: keys of the configuration and their values, which take precedence over the file.
+    """
     given: list[Setting] = [(f"data.{name}", _to_split(origin)) for name, origin in held_out.items()]
     loaded = load_config(file=file, settings=[*given, *settings])
     return TrainingRequest(loaded, RunFolder(folder), file.absolute().parent)
 
 
 def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequence[Setting]) -> TrainingRequest:
-    """A training on data: what the settings leave open is decided from the data, or as in the run of init.run.
+    """Return the request for a training on data; what the settings leave open is decided from the data.
+
+    With init.run among the settings, all but the data is as in that run.
 
     Args:
         splits: the files of train and, if there are any, of valid and test.
@@ -69,7 +87,17 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
 
 
 def request_resume(folder: RunFolder, *, updates: int | None, patience: int | None) -> TrainingRequest:
-    """The training of a run, to go on with; more updates or more patience are written into its configuration."""
+    """Return the request to go on with a run; new limits are written into its configuration.
+
+    Args:
+        folder: the folder of the run.
+        updates: the total number of updates; None keeps the configured number.
+        patience: validations without a better one before training stops, 0 for never; None keeps the configured number.
+
+    Raises:
+        ConfigError: the new limits would not make the training go on.
+        CheckpointError: limits are changed and the run has no checkpoint.
+    """
     limits: list[Setting] = [("train.updates", updates)] if updates is not None else []
     limits += [("train.patience", patience)] if patience is not None else []
     before = folder.read_config().train
@@ -83,7 +111,13 @@ def request_resume(folder: RunFolder, *, updates: int | None, patience: int | No
 
 
 def write_run_config(config: Config, folder: RunFolder, remarks: Mapping[str, str]) -> str:
-    """The text of a run's config.yaml; data inside the folder is named from there, so that the run can be moved."""
+    """Return the text of a run's config.yaml; data inside the folder is named from there, so that the run can be moved.
+
+    Args:
+        config: the configuration of the run.
+        folder: the run folder.
+        remarks: why a value was chosen, by key; they become comments.
+    """
     inside = folder.data_folder.absolute()
     named = {name: getattr(config.data, name) for name in ("train", "valid", "test")}
     moved = {
@@ -114,23 +148,25 @@ def _check_limits(folder: RunFolder, train: Train) -> None:
 
 
 def _with_fields(origin: Origin, names: object) -> Origin:
-    """The origin with the columns that a setting names; what is wrong with them is told when all settings are known."""
+    """Return the origin with the columns that a setting names; a wrong setting is refused later, with all settings."""
     if isinstance(names, list) and len(names) == 2:
         return replace(origin, fields=(str(names[0]), str(names[1])))
     return origin
 
 
 def _to_split(origin: Origin) -> str | dict[str, str]:
-    """An origin as a configuration names it."""
+    """Return an origin as a configuration names it."""
     if origin.target_file is None:
         return str(origin.file.absolute())
     return {"source": str(origin.file.absolute()), "target": str(origin.target_file.absolute())}
 
 
 def continue_run(path: Path, out: Path) -> dict[str, object]:
-    """The configuration of a run, without its data, for a training that starts from its weights.
+    """Return the configuration of another run as a base for a new one that starts from its weights, without its data.
 
-    A training that has begun in `out` knows it without that run.
+    Args:
+        path: the folder of the other run.
+        out: the folder of the new run; a run that has begun there is the base itself.
     """
     begun = RunFolder(out)
     config = (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
@@ -139,7 +175,14 @@ def continue_run(path: Path, out: Path) -> dict[str, object]:
 
 
 def adapt_tokens(decision: Decision, early: Mapping[str, object], init: Init, folder: Path) -> Decision:
-    """The decision with the tokens that settings, or the parts of other runs, ask for."""
+    """Return the decision with the tokens that settings, or the parts of other runs, ask for.
+
+    Args:
+        decision: what was decided from the data.
+        early: the settings by dotted key.
+        init: the other runs to start from.
+        folder: the run folder.
+    """
     written = read_preset(decision.preset)[0]
     if written.get("task") != "classification" and asks_of_tokens(early, written["tokens"]):
         decision = replace(decision, tokens=None)
@@ -151,7 +194,7 @@ def adapt_tokens(decision: Decision, early: Mapping[str, object], init: Init, fo
 
 
 def _read_word(early: Mapping[str, object], key: str) -> str | None:
-    """A setting that is a word; anything else is told when all settings are known."""
+    """Return a setting that is a word, as text; a wrong setting is refused later, with all settings."""
     value = early.get(key)
     return None if value is None else str(value)
 
@@ -162,7 +205,13 @@ def _read_section(base: Mapping[str, object], name: str) -> Mapping[str, object]
 
 
 def decide_tokens(tokens: Mapping[str, object], init: Init, out: Path) -> Mapping[str, object]:
-    """The tokens of the runs that parts are taken from; a run that has begun knows them without those others."""
+    """Return the tokens of the runs that parts are taken from; a run that has begun has them in its own configuration.
+
+    Args:
+        tokens: section `tokens` as decided without those runs.
+        init: the other runs to start from.
+        out: the run folder.
+    """
     folder = RunFolder(out)
     if folder.config_file.is_file():
         return folder.read_config().tokens.model_dump(exclude_none=True)
@@ -170,13 +219,22 @@ def decide_tokens(tokens: Mapping[str, object], init: Init, out: Path) -> Mappin
 
 
 def asks_of_tokens(early: Mapping[str, object], written: Mapping[str, object]) -> bool:
-    """Whether a setting changes an option that a preset gives its tokens, which then are to be the preset's."""
+    """Return whether a setting changes an option that a preset gives its tokens, so that the preset's tokens are kept.
+
+    Args:
+        early: the settings by dotted key.
+        written: section `tokens` of the preset.
+    """
     options = {f"tokens.{side}.{name}" for side, spec in written.items() if isinstance(spec, Mapping) for name in spec}
     return bool(early.keys() & options - {f"tokens.{side}.kind" for side in written})
 
 
 def read_early(settings: Sequence[Setting]) -> dict[str, object]:
-    """The settings that matter before there is a configuration, by their dotted keys."""
+    """Return the settings that matter before there is a configuration, by dotted key.
+
+    Args:
+        settings: texts `key=value`, or pairs of a dotted key and a value.
+    """
     early: dict[str, object] = {}
     for setting in settings:
         tree, places = parse_setting(setting)
@@ -188,7 +246,14 @@ def read_early(settings: Sequence[Setting]) -> dict[str, object]:
 
 
 def read_init(early: Mapping[str, object]) -> Init:
-    """The other runs that early settings name; what is wrong with them is told when all settings are known."""
+    """Return the other runs that settings name; a path that is no text is refused later, with all settings.
+
+    Args:
+        early: the settings by dotted key.
+
+    Raises:
+        ConfigError: both a whole run and parts are named.
+    """
     named = early.get("init")
     given = dict(named) if isinstance(named, Mapping) else {}
     given |= {part: early[f"init.{part}"] for part in PARTS if f"init.{part}" in early}

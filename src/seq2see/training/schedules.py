@@ -1,4 +1,4 @@
-"""Learning-rate schedules: a factor on the base rate for every update (counted from 1)."""
+"""Learning-rate schedules: a factor on the base rate (train.learning_rate) for every update, counted from 1."""
 
 import math
 from typing import Annotated, Any
@@ -9,27 +9,43 @@ Warmup = Annotated[int, Ge(0)]
 
 
 class Schedule:
-    """Base of the schedules; what `state` gives is saved with a checkpoint."""
+    """The base of all schedules; what `state` returns is saved with a checkpoint."""
 
     peak = 1.0  # the largest factor
 
     def factor(self, update: int) -> float:
-        """What the base rate is multiplied with."""
+        """Return the factor on the base learning rate.
+
+        Args:
+            update: the number of the update, from 1.
+        """
         raise NotImplementedError
 
     def observe(self, loss: float) -> None:
-        """Hear of a held-out loss."""
+        """Take the result of a validation into account; most schedules ignore it.
+
+        Args:
+            loss: the validation loss.
+        """
 
     def state(self) -> dict[str, Any]:
-        """What must survive a restart."""
+        """Return what must be saved to go on with the schedule."""
         return {}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state.
+
+        Args:
+            state: what `state` returned.
+        """
 
 
 class ConstantSchedule(Schedule):
-    """The base rate, after a linear warm-up."""
+    """Keep the base learning rate, after a linear warmup.
+
+    Args:
+        warmup: updates in which the rate rises from 0 to the base rate; 0: none.
+    """
 
     def __init__(self, *, warmup: Warmup = 0) -> None:
         self.warmup = warmup
@@ -39,7 +55,14 @@ class ConstantSchedule(Schedule):
 
 
 class NoamSchedule(Schedule):
-    """Vaswani et al. 2017, eq. 3: size^-0.5 min(n^-0.5, n warmup^-1.5)."""
+    """Rise linearly, then fall with the square root of the update n: size^-0.5 min(n^-0.5, n warmup^-1.5).
+
+    Vaswani et al. 2017 (arXiv:1706.03762), eq. 3. The base rate (train.learning_rate) multiplies this, and is about 1.
+
+    Args:
+        size: the width of the model, d_model of the paper.
+        warmup: updates until the rate is highest.
+    """
 
     def __init__(self, *, size: int, warmup: Annotated[int, Ge(1)] = 4000) -> None:
         self.size, self.warmup = size, warmup
@@ -50,7 +73,11 @@ class NoamSchedule(Schedule):
 
 
 class InverseSqrtSchedule(Schedule):
-    """Up to the base rate in `warmup` updates, then down with the square root of the update."""
+    """Rise linearly to the base learning rate, then fall with the square root of the update.
+
+    Args:
+        warmup: updates until the rate is highest.
+    """
 
     def __init__(self, *, warmup: Annotated[int, Ge(1)] = 4000) -> None:
         self.warmup = warmup
@@ -60,7 +87,13 @@ class InverseSqrtSchedule(Schedule):
 
 
 class CosineSchedule(Schedule):
-    """Up in `warmup` updates, then down along half a cosine to `floor` times the base rate at the last update."""
+    """Rise linearly to the base learning rate, then fall along half a cosine until the last update.
+
+    Args:
+        updates: the number of updates of the training.
+        warmup: updates in which the rate rises from 0 to the base rate; 0: none.
+        floor: the factor at the last update, at least 0 and below 1.
+    """
 
     def __init__(self, *, updates: int, warmup: Warmup = 0, floor: Annotated[float, Ge(0), Lt(1)] = 0.0) -> None:
         self.updates, self.warmup, self.floor = updates, warmup, floor
@@ -73,7 +106,13 @@ class CosineSchedule(Schedule):
 
 
 class PlateauSchedule(Schedule):
-    """Multiply by `shrink` whenever the held-out loss has not fallen for `patience` looks."""
+    """Lower the learning rate whenever the validation loss has stopped falling.
+
+    Args:
+        shrink: what the rate is multiplied with, between 0 and 1.
+        patience: validations without a lower loss before the rate is lowered.
+        warmup: updates in which the rate rises from 0 to the base rate; 0: none.
+    """
 
     def __init__(
         self,

@@ -16,7 +16,11 @@ StrPath = str | os.PathLike[str]
 
 
 def split_data(data: object) -> dict[str, object]:
-    """The splits of a folder or of a dictionary of data sets; anything else is training data as a whole."""
+    """Return the splits of a folder or of a dictionary of data sets by name; anything else is training data as a whole.
+
+    Args:
+        data: anything that `seq2see.train` takes as data.
+    """
     if isinstance(data, str | os.PathLike):
         return {**split_folder(Path(data))}
     return dict(find_memory_splits(data) or {"train": data})
@@ -24,11 +28,17 @@ def split_data(data: object) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class PlacedData:
-    """Where each split can be read, and the names of its columns, if they are known."""
+    """Where each split can be read.
+
+    Args:
+        origins: the files of each split.
+        fields: the names of the source and target columns; None if they are to be found.
+        written: whether files were written into the run folder.
+    """
 
     origins: dict[str, Origin]
     fields: Fields | None
-    written: bool  # whether files were written into the run folder
+    written: bool
 
 
 def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields | None) -> PlacedData:
@@ -39,7 +49,7 @@ def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields
     Args:
         splits: files or Python objects by split.
         folder: the run folder.
-        fields: the columns of source and target that the user names.
+        fields: the source and target columns that the user names; None finds them by their names.
     """
     origins = {name: find_origin(data) for name, data in splits.items()}
     found = {name: origin for name, origin in origins.items() if origin is not None}
@@ -59,7 +69,12 @@ def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields
 
 @contextmanager
 def discarding_data(folder: RunFolder, *, written: bool) -> Iterator[None]:
-    """Remove the data that was written into a run folder if no run begins in it."""
+    """Remove the data that was written into a run folder if an error inside the `with` block prevents the run.
+
+    Args:
+        folder: the run folder; one that has a configuration keeps its data.
+        written: whether the data was written for this training; else nothing is removed.
+    """
     try:
         yield
     except BaseException:
@@ -71,7 +86,11 @@ def discarding_data(folder: RunFolder, *, written: bool) -> Iterator[None]:
 
 
 def name_new_folder(name: str) -> Path:
-    """A run folder that is not there yet: runs/NAME-1, runs/NAME-2 ..."""
+    """Return a run folder that does not exist yet: runs/NAME-1, runs/NAME-2 ...
+
+    Args:
+        name: the first part of its name.
+    """
     number = 1
     while (folder := Path("runs") / f"{name}-{number}").exists():
         number += 1

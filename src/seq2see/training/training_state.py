@@ -10,46 +10,75 @@ from seq2see.config.schema import Train
 
 @dataclass(frozen=True)
 class TrainingState:
-    """The position of a training; together with the tensors, all that is needed to go on bit for bit."""
+    """The position of a training; together with the tensors, all that is needed to go on bit for bit.
+
+    Args:
+        update: the number of updates made.
+        epoch: the epoch of the next batch, from 0.
+        batch: the position of the next batch in the plan of the epoch, from 0.
+        best: the lowest value so far of the monitored metric, negated where more is better; None before the first
+            validation with a finite one.
+        without_improvement: the number of validations since the best one.
+        complete: whether the training is over, so that it does not go on until its limits are raised.
+    """
 
     update: int = 0
     epoch: int = 0
-    batch: int = 0  # position in the plan of the epoch
-    best: float | None = None  # of the monitored metric: the lower, the better
-    without_improvement: int = 0  # validations since the best one
+    batch: int = 0
+    best: float | None = None
+    without_improvement: int = 0
     complete: bool = False
 
     def after_update(self, update: int, epoch: int, batch: int) -> "TrainingState":
-        """The state after one more update; `epoch` and `batch` are those of the next one."""
+        """Return the state after one more update.
+
+        Args:
+            update: the number of updates made, this one included.
+            epoch: the epoch of the next batch.
+            batch: the position of the next batch in it.
+        """
         return replace(self, update=update, epoch=epoch, batch=batch)
 
     def after_validation(self, value: float, *, best: bool) -> "TrainingState":
-        """The state after a validation that found `value`, the best so far or not."""
+        """Return the state after a validation.
+
+        Args:
+            value: the monitored metric, negated where more is better.
+            best: whether it is the best so far.
+        """
         if best:
             return replace(self, best=value, without_improvement=0)
         return replace(self, without_improvement=self.without_improvement + 1)
 
     def stops_early(self, patience: int) -> bool:
-        """Whether the last `patience` validations brought no improvement; 0 never stops early."""
+        """Return whether the last `patience` validations brought no improvement (early stopping).
+
+        Args:
+            patience: option train.patience; 0 never stops early.
+        """
         return 0 < patience <= self.without_improvement
 
     def to_json(self) -> dict[str, JsonValue]:
-        """What a checkpoint records."""
+        """Return the state as a checkpoint records it."""
         return asdict(self)
 
 
 def say_limits(train: Train) -> dict[str, JsonValue]:
-    """The options that decide when a training is complete: one that is complete goes on when they are raised."""
+    """Return the options that decide when a training is complete; one that is complete goes on when they are raised.
+
+    Args:
+        train: section `train` of the configuration.
+    """
     return {"updates": train.updates, "patience": train.patience}
 
 
 def read_state(saved: Mapping[str, JsonValue], limits: object, train: Train) -> TrainingState:
-    """The state that a checkpoint recorded; it is complete only as long as its limits are those of the configuration.
+    """Read the state that a checkpoint recorded; it is complete only while its limits are those of the configuration.
 
     Args:
-        saved: what `to_json` gave.
-        limits: what `say_limits` gave when the checkpoint was written.
-        train: the options of the training that goes on.
+        saved: what `to_json` returned.
+        limits: what `say_limits` returned when the checkpoint was written.
+        train: section `train` of the configuration of the training that goes on.
     """
     state = TypeAdapter(TrainingState).validate_python(saved)
     return replace(state, complete=state.complete and limits == say_limits(train))

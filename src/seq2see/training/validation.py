@@ -1,4 +1,4 @@
-"""Validation while training: shared by all worker processes, and the same however many they are."""
+"""Validation while training: shared by all processes, and the same however many they are."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,18 @@ from seq2see.training.data_parallel import Share
 
 
 def measure(task: Task, pairs: Pairs, store: Store, config: Config, share: Share) -> dict[str, float]:
-    """Loss (and perplexity) over the whole split, and quick metrics of its first pairs, decoded greedily."""
+    """Return the validation loss, and quick metrics of the first validation pairs, decoded greedily.
+
+    Args:
+        task: the task of the run.
+        pairs: the validation pairs as texts, of which train.validation_pairs sources are decoded.
+        store: the same pairs as ids; the loss is the mean over all of its tokens (sources, for labels).
+        config: the configuration of the run.
+        share: calls a function for many items, in all processes.
+
+    Returns:
+        `valid_loss` and the metrics of the task, by name.
+    """
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
     losses = share(weigh, (collate(store, rows) for rows in plan))
@@ -28,20 +39,32 @@ def measure(task: Task, pairs: Pairs, store: Store, config: Config, share: Share
 
 @torch.inference_mode()
 def weigh(task: Task, model: Network, batch: Batch) -> tuple[float, int]:
-    """The negative log-likelihood of a batch, and how many tokens it has."""
+    """Return the summed negative log-likelihood of a batch, and how many tokens (sources, for labels) it has.
+
+    Args:
+        task: the task of the run.
+        model: the model, which is set to evaluation mode.
+        batch: the batch, padded.
+    """
     model.eval()
     loss = task.loss(model, batch)
     return loss.nll.item(), loss.tokens
 
 
 def decode(task: Task, model: Network, sources: Sequence[str]) -> list[Output]:
-    """The likeliest outputs of sources, found greedily."""
+    """Return the greedily decoded output of each source.
+
+    Args:
+        task: the task of the run.
+        model: the model, which is set to evaluation mode.
+        sources: texts, or the paths of images.
+    """
     model.eval()
     return [rows[0] for rows in task.predict(model, sources, Greedy())]
 
 
 def _predict(task: Task, sources: Sequence[str], share: Share) -> list[Output]:
-    """An output for each source; the batches are those that one process would make."""
+    """Return an output for each source; the batches are those that one process would make."""
     plan = task.plan(sources, Greedy())
     results = [Output("", 0.0, (), (), source) for source in sources]
     for rows, outputs in zip(plan, share(decode, ([sources[row] for row in rows] for rows in plan)), strict=True):

@@ -1,4 +1,4 @@
-"""A worker of a data-parallel training: how it starts, what it does until it ends, and how the main process sees it."""
+"""A worker of a data-parallel training: how it starts, how it answers requests, and how the main process handles it."""
 
 import pickle
 from dataclasses import dataclass
@@ -27,17 +27,26 @@ READY = pickle.dumps(None)
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What a worker must know before its first request."""
+    """What a worker must know before its first request.
+
+    Args:
+        rank: its rank in the process group, from 1 (the main process has 0).
+        plan: how many processes there are, and how many threads each has.
+        folder: the run folder.
+        meeting: the file over which the process group connects.
+        longest_target: the tokens of the longest target in training, end mark included.
+        reward: the reward of minimum risk training; None without it.
+    """
 
     rank: int
     plan: ParallelPlan
-    folder: Path  # of the run
-    meeting: Path  # the file over which the process group connects
-    longest_target: int  # what the main process has learned from the training data
+    folder: Path
+    meeting: Path
+    longest_target: int
     reward: Reward | None
 
     def open(self) -> Learner[Network]:
-        """A learner for the run, as the main process has one; the weights are going to be sent."""
+        """Return a learner for the run, as the main process has one; the weights are sent to it later."""
         folder = RunFolder(self.folder)
         config = folder.read_config()
         admit(config.model_dump(), [folder.path / "code"], trust=True, owner="")
@@ -49,7 +58,11 @@ class WorkerSetup:
 
 
 class WorkerProcess:
-    """A worker, as the main process sees it."""
+    """A worker, as the main process sees it; the constructor starts its process.
+
+    Args:
+        setup: what the worker must know before its first request.
+    """
 
     def __init__(self, setup: WorkerSetup) -> None:
         context = get_context("spawn")  # a process with threads must not be forked
@@ -60,12 +73,30 @@ class WorkerProcess:
         theirs.close()  # so that the worker alone holds it, and its end is noticed here
 
     def send(self, request: Request) -> None:
+        """Send a request to the worker.
+
+        Args:
+            request: what the worker is to do; it is pickled.
+
+        Raises:
+            OSError: the worker has ended.
+        """
         self.connection.send_bytes(pickle.dumps(request))  # `send` would put tensors into shared memory, often scarce
 
     def receive(self) -> bytes:
+        """Wait for the next answer of the worker, and return it as pickled bytes.
+
+        Raises:
+            EOFError: the worker has ended.
+        """
         return self.connection.recv_bytes()
 
     def await_ready(self) -> None:
+        """Wait until the worker says that it is ready.
+
+        Raises:
+            Seq2SeeError: the worker could not start.
+        """
         reason = self.find_failure(None)
         if isinstance(reason, str):
             raise Seq2SeeError(f"a process to share the training could not start ({reason}); set train.workers=1.")
@@ -73,7 +104,11 @@ class WorkerProcess:
             raise reason
 
     def find_failure(self, seconds: float | None = EXIT_TIMEOUT) -> Seq2SeeError | str | None:
-        """What is wrong with the worker: the error it sent, or how it ended; None if all is well."""
+        """Return what is wrong with the worker: the error it sent, or how it ended; None if all is well.
+
+        Args:
+            seconds: how long to wait for its message; None waits until there is one.
+        """
         try:
             error: Seq2SeeError | None = pickle.loads(self.receive()) if self.connection.poll(seconds) else None
             return error
@@ -83,13 +118,19 @@ class WorkerProcess:
             return f"signal {-code}" if code < 0 else f"exit code {code}" if code else None
 
     def end(self) -> None:
+        """Kill the process of the worker, and close the connection to it."""
         self.process.kill()
         self.process.join()
         self.connection.close()
 
 
 def serve(connection: Connection, setup: WorkerSetup) -> None:
-    """Answer the requests of the main process until it ends."""
+    """Answer the requests of the main process until it ends; this is what a worker process runs.
+
+    Args:
+        connection: the worker's end of the connection to the main process.
+        setup: what the worker must know before its first request.
+    """
     serve_parent(deaf_to=REQUESTS)
     torch.set_num_threads(setup.plan.threads)
     try:

@@ -22,27 +22,54 @@ Item = TypeVar("Item")
 
 @runtime_checkable
 class Request(Protocol):
-    """What the main process asks of a worker."""
+    """A request of the main process to a worker."""
 
     def answer(self, learner: Learner[Network], group: ProcessGroup) -> bytes | None:
-        """Do it; returns a pickled result if the main process waits for one."""
+        """Do what is requested, in the worker.
+
+        Args:
+            learner: the model and optimizer of the worker.
+            group: the process group of the training.
+
+        Returns:
+            A pickled result if the main process waits for one, else None.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class UpdateRequest:
-    """One worker's part of an update."""
+    """One process's part of an update.
+
+    Args:
+        update: the number of the update, from 1.
+        batches: this process's part of each batch; None where nothing of a batch is for this process.
+        learning_rate: of the update; None computes gradients without an optimizer step, to measure their time.
+    """
 
     update: int
-    batches: Sequence[Batch | None]  # None: nothing of the batch is for this worker
-    learning_rate: float | None  # None: no optimizer step, to measure how long the rest takes
+    batches: Sequence[Batch | None]
+    learning_rate: float | None
 
     def answer(self, learner: Learner[Network], group: ProcessGroup) -> None:
-        """Take part in the update."""
+        """Take part in the update; the main process waits for no result.
+
+        Args:
+            learner: the model and optimizer of the worker.
+            group: the process group of the training.
+        """
         self.run(learner, group)
 
     def run(self, learner: Learner[Network], group: ProcessGroup | None) -> Sums:
-        """Add this part's gradients to those of all workers, and make the step."""
+        """Compute the gradients of this part, add those of all other processes, and make the optimizer step.
+
+        Args:
+            learner: the model and optimizer of this process.
+            group: the process group of the training; None if this process trains alone.
+
+        Returns:
+            Loss and tokens over all processes, and whether the weights moved.
+        """
         if group is None:
             sums = learner.accumulate_gradients(self.update, self.batches)
         else:
@@ -58,23 +85,42 @@ class UpdateRequest:
 
 @dataclass(frozen=True)
 class RestoreRequest:
-    """The tensors that a worker goes on from."""
+    """Make a worker go on from the tensors of the main process.
+
+    Args:
+        tensors: weights and optimizer state by name, as `Learner.dump` returns them.
+    """
 
     tensors: Mapping[str, Tensor]
 
     def answer(self, learner: Learner[Network], group: ProcessGroup) -> None:
-        """Take them over."""
+        """Take over the tensors; the main process waits for no result.
+
+        Args:
+            learner: the model and optimizer of the worker.
+            group: the process group of the training; not used.
+        """
         learner.restore(self.tensors)
 
 
 @dataclass(frozen=True)
 class CallRequest(Generic[Item]):
-    """One call of a function with the averaged weights, if an average is kept."""
+    """One call of a function in a worker, with the averaged weights if an average is kept.
+
+    Args:
+        do: a function of a module, called with task, model and item.
+        item: its last argument.
+    """
 
     do: Callable[[Task, Network, Item], object]
     item: Item
 
     def answer(self, learner: Learner[Network], group: ProcessGroup) -> bytes:
-        """The result."""
+        """Call the function, and return its pickled result.
+
+        Args:
+            learner: the model and optimizer of the worker.
+            group: the process group of the training; not used.
+        """
         with averaged(learner.optimizer):
             return pickle.dumps(self.do(learner.task, learner.model, self.item))

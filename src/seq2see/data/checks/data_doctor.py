@@ -24,14 +24,19 @@ MIN_PAIRS_WITH_CHARACTER = 5  # a rarer character will hardly be learned
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Holds the pairs of each split that could be read, and everything that was found."""
+    """The result of checking data.
+
+    Args:
+        splits: the pairs of each split that could be read, by its name.
+        findings: everything that is wrong or odd.
+    """
 
     splits: Mapping[str, Pairs]
     findings: Sequence[Finding]
 
     @property
     def errors(self) -> list[Finding]:
-        """Return what must be fixed before training."""
+        """The findings that must be fixed before training."""
         return [finding for finding in self.findings if finding.level == "error"]
 
 
@@ -61,14 +66,23 @@ def examine(origins: Mapping[str, Origin], *, read: Mapping[Origin, Usable] | No
 
 
 def read_usable(origin: Origin) -> Usable:
-    """Read the pairs of one split, without images that cannot be opened, and what was found."""
+    """Read the pairs of one split, without images that cannot be opened, and what was found.
+
+    Args:
+        origin: the files of the split.
+    """
     pairs, findings = read_pairs(origin)
     usable, broken = SOURCE_CHECKS[infer_modality(pairs)](pairs, origin)
     return usable, findings + broken
 
 
 def keep_all(pairs: Pairs, origin: Origin) -> Usable:
-    """Return all pairs: a text can always be read."""
+    """Return all pairs: a text can always be read.
+
+    Args:
+        pairs: pairs whose sources are texts.
+        origin: their file, which is not read.
+    """
     return pairs, []
 
 
@@ -192,7 +206,7 @@ def _find_outliers(pairs: Pairs, origin: Origin) -> list[Finding]:
         *_finding(
             "warning",
             f"over {limit:.0f} characters, where {usual:.0f} are usual",
-            "over-long pairs are left out of training and of what is checked on (data.max_tokens sets the limit)",
+            "over-long pairs are left out of training and validation (data.max_tokens sets the limit)",
             origin,
             lines[longest > limit].tolist(),
         ),

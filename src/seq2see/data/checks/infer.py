@@ -21,7 +21,11 @@ MAX_DIFFERENT_SHARE = 0.5  # of targets, or of sources with several targets, if 
 
 
 def infer_modality(pairs: Pairs) -> Kind:
-    """Infer whether sources are images: the file reader has made the paths of all of them absolute, or of none."""
+    """Return `images` if the sources are absolute paths of images, as file readers write them, else `text`.
+
+    Args:
+        pairs: the pairs of a split; of many, about 1,000 are inspected.
+    """
     return "images" if len(pairs) and all(map(is_image, spread(pairs.source))) else "text"
 
 
@@ -29,6 +33,9 @@ def infer_labels(pairs: Pairs) -> bool:
     """Infer whether targets are labels: the data says so, or they are short, few, and hardly ever two for a source.
 
     The name of a column may be wrong about texts, so even then labels must occur again, and be short or few.
+
+    Args:
+        pairs: the pairs of a split; `labels` and `separator` are what their file says.
     """
     kind = infer_modality(pairs)
     if pairs.labels is False or (pairs.labels and kind == "images"):
@@ -52,7 +59,11 @@ def infer_labels(pairs: Pairs) -> bool:
 
 
 def cannot_be_labels(pairs: Pairs) -> bool:
-    """Tell whether targets are certainly texts: few occur again, or most sources have several."""
+    """Tell whether targets are certainly texts: few occur again, or most sources have several.
+
+    Args:
+        pairs: the pairs of a split; fewer than 20 can tell nothing, which returns False.
+    """
     if len(pairs) < MIN_PAIRS_TO_TELL:
         return False
     targets = set(map(str.strip, pairs.target))
@@ -62,5 +73,10 @@ def cannot_be_labels(pairs: Pairs) -> bool:
 
 
 def spread(texts: Sequence[str], count: int = MAX_INSPECTED_TEXTS) -> Sequence[str]:
-    """Return about `count` of the texts, evenly over all of them."""
+    """Return about `count` of the texts, evenly over all of them.
+
+    Args:
+        texts: the texts.
+        count: the number of texts to return; up to twice as many are returned, and all texts if there are fewer.
+    """
     return [texts[row] for row in range(0, len(texts), max(len(texts) // count, 1))]

@@ -9,7 +9,15 @@ from seq2see.data.pairs import Finding, Row
 
 
 def read_coco(file: Path, reading: ReadReport) -> list[Row]:
-    """Read each caption with the name of its image, numbered as in the file."""
+    """Read each caption with the name of its image, numbered as in the file.
+
+    Args:
+        file: a JSON file with `images` and `annotations`, which may be compressed with gzip.
+        reading: collects what is odd, and is told that sources are images and targets are texts.
+
+    Raises:
+        DataError: the file has another form, or no caption belongs to an image.
+    """
     try:
         names, rows = _parse(file)
     except (KeyError, TypeError, AttributeError) as error:

@@ -7,7 +7,11 @@ from seq2see.data.formats.lines import ReadReport, read_lines
 
 
 def read_dictionary(file: Path) -> dict[str, str]:
-    """Read the target word of each source word; of several for one word the first counts."""
+    """Read the target word of each source word; of several target words for one source word the first counts.
+
+    Args:
+        file: a UTF-8 file with a source word, a tab and a target word a line; blank lines are skipped.
+    """
     entries: dict[str, str] = {}
     for number, line in enumerate(read_lines(file, ReadReport()), 1):
         if not line.strip():

@@ -19,7 +19,15 @@ SINGLE_FILE_NAMES = ("captions", "labels", "token", "Flickr8k.token", "results_2
 
 
 def find_splits(folder: Path) -> dict[str, Path]:
-    """Return the parts of a folder by the name of their split; a folder without splits is all training data."""
+    """Return the parts of a folder by the name of their split; a folder without splits is all training data.
+
+    Args:
+        folder: a folder with files or sub-folders such as train.jsonl and test.jsonl, with MNIST's files, with one data
+            file, or with a sub-folder for each class.
+
+    Returns:
+        The file or folder of each split that is there: train, valid, test.
+    """
     found: dict[str, Path] = {}
     for split, names in SPLIT_NAMES.items():
         places = [_find_file(folder, name) or _find_folder(folder / name) for name in names]
@@ -33,7 +41,14 @@ def find_splits(folder: Path) -> dict[str, Path]:
 
 
 def split_folder(path: Path) -> dict[str, Path]:
-    """The splits of a data folder, the training data first; a file is training data as a whole."""
+    """Return the splits of a data folder, the training data first; a file is training data as a whole.
+
+    Args:
+        path: a folder or a file.
+
+    Raises:
+        DataError: the folder has splits, but no training data.
+    """
     splits = find_splits(path) if path.is_dir() else {"train": path}
     if "train" not in splits:
         raise DataError(f"the folder must hold training data; got only {' and '.join(splits)}.", file=path)
@@ -41,7 +56,15 @@ def split_folder(path: Path) -> dict[str, Path]:
 
 
 def read_classes(folder: Path, reading: ReadReport) -> list[Row]:
-    """Read every image of every sub-folder, with the sub-folder's name as its label."""
+    """Read every image of every sub-folder, with the sub-folder's name as its label.
+
+    Args:
+        folder: a folder with one sub-folder of images for each class; images may be in deeper folders too.
+        reading: collects what is odd, and is told that targets are labels.
+
+    Returns:
+        The number of each image, counted from 1, its absolute path and its label.
+    """
     rows: list[Row] = []
     empty, other = [], []
     reading.labels = True
@@ -76,7 +99,12 @@ def read_classes(folder: Path, reading: ReadReport) -> list[Row]:
 
 
 def list_files(folder: Path) -> list[str]:
-    """List all files of a folder and of the folders in it, but for hidden ones, which systems and notebooks leave."""
+    """List all files of a folder and of the folders in it, sorted, without hidden files, which systems and notebooks
+    leave.
+
+    Args:
+        folder: the folder.
+    """
     files: list[str] = []
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not _is_hidden(name)]

@@ -89,7 +89,16 @@ CLASS_NAMES = (
 
 
 def find_image_fields(record: Mapping[str, object], reading: ReadReport) -> tuple[str, str] | None:
-    """Find the fields of an image and of its captions, or else of its label, by their usual names."""
+    """Find the fields of an image and of its captions, or else of its label, by their usual names.
+
+    Args:
+        record: the first row or object, by field; a field such as `file` counts only if its value ends as an image
+            does.
+        reading: is told that sources are images, if such fields are found.
+
+    Returns:
+        The names of both fields as the record writes them; None if one of them is missing.
+    """
     names = {name.lower(): name for name in record}
     target = next((names[name] for name in (*CAPTION_NAMES, *LABEL_NAMES) if name in names), None)
     source = next((names[name] for name in IMAGE_NAMES if name in names), None)
@@ -103,7 +112,15 @@ def find_image_fields(record: Mapping[str, object], reading: ReadReport) -> tupl
 
 
 def find_text_columns(header: Sequence[str], below: Sequence[Sequence[str]]) -> tuple[int, int] | None:
-    """Find the columns of source and target by their usual names, by two languages, or by labels in one of two."""
+    """Find the columns of source and target by their usual names, by two languages, or by labels in one of two.
+
+    Args:
+        header: the names of the columns.
+        below: the rows below the header; empty if names alone decide.
+
+    Returns:
+        The places of both columns, counted from 0; None if nothing tells them.
+    """
     names = [unicodedata.normalize("NFC", name).lower() for name in header]
     for known in ((SOURCE_NAMES, TARGET_NAMES), *FOREIGN_NAMES):
         source, target = (_find_first(names, side) for side in known)
@@ -139,7 +156,12 @@ def _heads_numbers(header: Sequence[str], below: Sequence[Sequence[str]]) -> boo
 
 
 def resembles_header(first: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Tell whether two different words are above sentences only, or most letters of each occur nowhere below."""
+    """Tell whether two different words are above sentences only, or most letters of each occur nowhere below.
+
+    Args:
+        first: the cells of the first row.
+        below: all other rows; fewer than 20 rows of two cells can tell nothing, which returns False.
+    """
     below = [row for row in below if len(row) == 2]
     if len(below) < MIN_ROWS_BELOW_HEADER or len(first) != 2 or first[0] == first[1]:
         return False
@@ -159,13 +181,22 @@ def _is_strange(name: str, column: Sequence[str]) -> bool:
 
 
 def names_images(header: Sequence[str]) -> bool:
-    """Tell whether a header begins with an image and names its captions or its label."""
+    """Tell whether a header begins with an image and names its captions or its label.
+
+    Args:
+        header: the names of the columns, at least one.
+    """
     names = [name.strip().lower() for name in header]
     return names[0] in IMAGE_NAMES and not {*CAPTION_NAMES, *LABEL_NAMES}.isdisjoint(names)
 
 
 def tell_labels(target: str, reading: ReadReport) -> bool | None:
-    """Tell by its name whether the target is a label (True) or a caption (False); None if the name tells neither."""
+    """Tell by its name whether the target is a label (True) or a caption (False); None if the name tells neither.
+
+    Args:
+        target: the name of the target's column or field.
+        reading: says whether sources are images, for which alone captions are recognised.
+    """
     name = target.lower()
     if reading.images and name in CAPTION_NAMES:
         return False
@@ -173,12 +204,23 @@ def tell_labels(target: str, reading: ReadReport) -> bool | None:
 
 
 def note_fields(fields: tuple[str, str], file: Path, number: int, reading: ReadReport) -> None:
-    """Report which fields were taken."""
+    """Report which fields were taken.
+
+    Args:
+        fields: the names of source and target.
+        file: the data file.
+        number: the line that shows the fields, counted from 1.
+        reading: collects the report.
+    """
     message = f"source is taken from {fields[0]!r} and target from {fields[1]!r}"
     reading.note(message, "name others with --fields SOURCE,TARGET", file, [number], level="note")
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return names for a message, eight at most."""
+    """Return names in quotes for a message, eight at most.
+
+    Args:
+        names: all names; without any, `none` is returned.
+    """
     shown = [repr(name)[:40] for name in names[:MAX_LISTED_NAMES]]
     return ", ".join([*shown, "..."] if len(names) > MAX_LISTED_NAMES else shown) or "none"

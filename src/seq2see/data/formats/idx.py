@@ -20,18 +20,34 @@ UNSIGNED_BYTE = 8  # the type code of idx
 
 
 def is_idx(file: Path) -> bool:
-    """Tell whether a file is named as an idx file of images is."""
+    """Tell whether a file is named as an idx file of images is.
+
+    Args:
+        file: a path, of which only the name is read: such as train-images-idx3-ubyte.gz.
+    """
     return IMAGE_FILE.fullmatch(file.name) is not None
 
 
 def split_place(source: str) -> tuple[Path, int] | None:
-    """Return the file and the number of an image inside it, if a source is such a place."""
+    """Return the file and the number of an image in an idx file; None if a source is no such place.
+
+    Args:
+        source: a source, such as FILE#NUMBER, counted from 0.
+    """
     match = IMAGE_PLACE.fullmatch(source)
     return None if match is None else (Path(match[1]), int(match[2]))
 
 
 def read_idx_image(path: Path, index: int) -> UInt8[np.ndarray, "y x"]:
-    """Read one grey image; the file is decompressed once."""
+    """Read one grey image of an idx file, as brightness from 0 to 255; the file is decompressed once.
+
+    Args:
+        path: the idx file.
+        index: the number of the image, counted from 0.
+
+    Raises:
+        DataError: the file is damaged, or has no such image.
+    """
     images = _read_once(path, 3)
     if index >= len(images):
         raise DataError(f"there are {len(images)} images, counted from 0; got number {index}.", file=path)
@@ -39,7 +55,11 @@ def read_idx_image(path: Path, index: int) -> UInt8[np.ndarray, "y x"]:
 
 
 def read_source(source: str) -> bytes:
-    """Read the bytes of an image's file; an image inside an idx file as a PGM file."""
+    """Read the bytes of an image's file; an image inside an idx file as a PGM file.
+
+    Args:
+        source: a path, or FILE#NUMBER of an image in an idx file.
+    """
     place = split_place(source)
     if place is None:
         return read_bytes(Path(source))
@@ -48,7 +68,14 @@ def read_source(source: str) -> bytes:
 
 
 def read_idx_rows(file: Path) -> list[Row]:
-    """Read every image with its label, which is in the file beside it of the same name with `labels`."""
+    """Read the place and label of every image; labels are in the file beside it of the same name with `labels`.
+
+    Args:
+        file: an idx file of images, for which `is_idx` is True.
+
+    Raises:
+        DataError: the file of labels is missing or has another number of entries.
+    """
     match = IMAGE_FILE.fullmatch(file.name)
     assert match is not None
     names = [f"{match[1]}labels{match[2]}idx1{match[3]}{packed}" for packed in (match[4] or "", ".gz", "")]

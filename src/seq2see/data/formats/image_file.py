@@ -42,7 +42,11 @@ def read_image(file: Path | str, *, least: int = 0) -> Image.Image:
 
 
 def measure_image(file: str) -> tuple[int, int]:
-    """Return width and height without decoding the image; (0, 0) if the file is no image."""
+    """Return width and height in pixels without decoding the image; (0, 0) if the file is no image.
+
+    Args:
+        file: a path, or FILE#NUMBER of an image in an idx file.
+    """
     place = split_place(file)
     if place is not None:
         height, width = read_idx_image(*place).shape
@@ -57,7 +61,16 @@ def measure_image(file: str) -> tuple[int, int]:
 
 
 def open_image(data: bytes, *, name: Path | str, least: int = 0) -> Image.Image:
-    """Read an image from the bytes of a file, which errors call `name`."""
+    """Read an image from the bytes of a file: upright, RGB, transparent parts white, the first frame of an animation.
+
+    Args:
+        data: the content of the file.
+        name: the path or name that errors give.
+        least: the shortest side that is needed, in pixels; a larger JPEG is decoded smaller. 0 decodes all of it.
+
+    Raises:
+        DataError: the data is no image, is damaged, or has more than 90 million pixels.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata: what matters is raised

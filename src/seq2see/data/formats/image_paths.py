@@ -22,14 +22,27 @@ MAX_PROBED_IMAGES = 50  # by which the right folder is found
 
 
 def is_image(source: str) -> bool:
-    """Tell whether a source is an image: the absolute path of one, or a place in an idx file."""
+    """Tell whether a source is an image: the absolute path of a file, or a place in an idx file.
+
+    Args:
+        source: a source; a path with the ending of an image counts even if there is no such file.
+    """
     if not os.path.isabs(source):
         return False
     return source.lower().endswith(IMAGE_ENDINGS) or split_place(source) is not None or os.path.isfile(source)
 
 
 def find_images(rows: list[Row], file: Path, reading: ReadReport) -> list[Row]:
-    """Replace names of images by absolute paths, and drop rows of missing images; other rows stay as they are."""
+    """Replace names of images by absolute paths, and drop rows of missing images; other rows stay as they are.
+
+    Args:
+        rows: line, source and target of each pair.
+        file: the data file, beside which or in whose folders the images are.
+        reading: says whether the file names images, and collects which are missing.
+
+    Raises:
+        DataError: the file certainly names images, and not one of them is there.
+    """
     names = [_name_image(source) for _, source, _ in rows]
     if not reading.images and sum(name is not None for name in names) < MIN_IMAGE_SHARE * len(rows):
         return rows
@@ -50,7 +63,12 @@ def find_images(rows: list[Row], file: Path, reading: ReadReport) -> list[Row]:
 
 
 def list_some(names: Iterable[str], most: int = 3) -> str:
-    """Return the first few names, for a message."""
+    """Return the first few names in quotes, for a message.
+
+    Args:
+        names: all names.
+        most: the largest number of names to show; `...` stands for the others.
+    """
     shown = [repr(str(name))[:200] for name in names]
     return ", ".join([*shown[:most], "..."] if len(shown) > most else shown)
 

@@ -48,16 +48,33 @@ class PillowImage(Protocol):
     def mode(self) -> str: ...
     @property
     def size(self) -> tuple[int, int]: ...
-    def save(self, fp: io.BytesIO, format: str) -> None: ...
-    def convert(self, mode: str) -> "PillowImage": ...
+    def save(self, fp: io.BytesIO, format: str) -> None:
+        """Write the image.
+
+        Args:
+            fp: the buffer to write into.
+            format: the name of the file format, such as PNG.
+        """
+
+    def convert(self, mode: str) -> "PillowImage":
+        """Return the image in another mode.
+
+        Args:
+            mode: the colours, such as RGB.
+        """
 
 
 @dataclass(frozen=True)
 class MemoryPairs:
-    """Records of two fields, as they are written to a file."""
+    """Records of two fields, as they are written to a file.
+
+    Args:
+        fields: the names of source and target.
+        records: source and target of each record: texts, numbers, labels, lists of them, paths or images.
+    """
 
     fields: Fields
-    records: Sequence[tuple[object, object]]  # source and target of each
+    records: Sequence[tuple[object, object]]
 
     def save(self, file: Path, *, replace: bool) -> None:
         """Write one JSON object a line; images go beside the file, each under a name that follows from its pixels.
@@ -80,7 +97,7 @@ class MemoryPairs:
             write_atomic(file, text)
 
     def _list_json(self, images: dict[str, bytes]) -> Iterator[dict[str, JsonValue]]:
-        """Each record as JSON; the files of images that have none are put into `images`."""
+        """Yield each record as JSON; the content of images that have no file is put into `images`."""
         source, target = self.fields
         named = source.lower() in IMAGE_NAMES
         for number, (left, right) in enumerate(self.records, 1):
@@ -89,7 +106,14 @@ class MemoryPairs:
 
 
 def find_memory_splits(data: object) -> Mapping[str, object] | None:
-    """The splits of a dictionary of data sets by our names (train, valid, test); None for any other object."""
+    """Return the splits of a dictionary of data sets by our names; None for any other object.
+
+    Args:
+        data: a dictionary with keys such as train, validation and test; other keys are left out.
+
+    Returns:
+        The data set of each split (train, valid, test); None if there is no training data.
+    """
     if not isinstance(data, Mapping):
         return None
     known = {name: split for split, names in SPLIT_NAMES.items() for name in names}
@@ -98,7 +122,13 @@ def find_memory_splits(data: object) -> Mapping[str, object] | None:
 
 
 def find_origin(data: object, *, fields: Fields | None = None) -> Origin | None:
-    """The files of a split: a path, or two paths whose lines belong together; None for a Python object."""
+    """Return the files of a split; None for data that is no path.
+
+    Args:
+        data: a path, or the paths of sources and targets, line by line: as a tuple, or as a dictionary {"source": PATH,
+            "target": PATH}.
+        fields: the columns of source and target in one file; None finds them by their usual names.
+    """
     if isinstance(data, str | os.PathLike):
         return Origin(Path(data).absolute(), fields=fields)
     both = (data.get("source"), data.get("target")) if isinstance(data, Mapping) and len(data) == 2 else data
@@ -109,11 +139,14 @@ def find_origin(data: object, *, fields: Fields | None = None) -> Origin | None:
 
 
 def collect_pairs(data: object, *, fields: Fields | None = None) -> MemoryPairs:
-    """The pairs of a Python object.
+    """Collect the pairs of a Python object.
 
     Args:
         data: pairs (source, target), records (dictionaries), a dictionary of columns, a data frame or a data set.
-        fields: the columns of source and target, where their names do not say it.
+        fields: the columns of source and target; None finds them by their usual names.
+
+    Raises:
+        DataError: the object has no pairs, or columns that do not fit.
     """
     if isinstance(data, Mapping):
         return _choose(_transpose(data, dict(data)), fields)
@@ -147,7 +180,7 @@ def _names_image(source: object) -> bool:
 
 
 def _transpose(names: Iterable[str], columns: Mapping[str, object] | DataFrame) -> list[Record]:
-    """Columns as records."""
+    """Return columns as records."""
     keys = list(names)
     texts, values = [str(key) for key in keys], [_list_column(columns[key]) for key in keys]
     lengths = {name: len(column) for name, column in zip(texts, values, strict=True)}
@@ -166,7 +199,7 @@ def _list_column(column: object) -> list[object]:
 
 
 def _choose(records: Sequence[Record], fields: Fields | None) -> MemoryPairs:
-    """The two fields of source and target: those that are named, else by their usual names, else the only two."""
+    """Choose the fields of source and target: those that are named, else by their usual names, else the only two."""
     if not records:
         raise DataError("there is not one pair; give at least a few.")
     names = list(records[0])
@@ -193,7 +226,7 @@ def _find_fields(record: Record, names: Sequence[str]) -> Fields:
 
 
 def _flatten(record: Record, prefix: str = "") -> dict[str, object]:
-    """The fields of a record; those of a record inside it are named outer.inner."""
+    """Return the fields of a record; those of a record inside it are named outer.inner."""
     return dict(_walk(record, prefix))
 
 
@@ -206,7 +239,7 @@ def _walk(record: Record, prefix: str) -> Iterator[tuple[str, object]]:
 
 
 def _name_labels(record: Record, data: object) -> Record:
-    """The record with the names of its classes, where the data set has them for their numbers (`ClassLabel`)."""
+    """Return the record with the names of its classes, where the data set has them for their numbers (`ClassLabel`)."""
     features = getattr(data, "features", None)
     if not isinstance(features, Mapping):
         return record
@@ -218,7 +251,7 @@ def _name_label(value: object, name: Callable[[int], str] | None) -> object:
 
 
 def _to_json(value: object, number: int, images: dict[str, bytes]) -> JsonValue:
-    """A value as JSON: a text, a number, nothing, a list; an image as its name, its bytes put into `images`."""
+    """Return a value as JSON: a text, a number, null, a list; an image as its name, its bytes put into `images`."""
     item: Callable[[], object] | None = getattr(value, "item", None)
     if item is not None and not isinstance(value, str | int | float) and getattr(value, "shape", None) == ():
         value = item()  # a number of NumPy

@@ -27,7 +27,18 @@ Record = dict[str, JsonValue]
 
 
 def read_records(origin: Origin, reading: ReadReport) -> Iterator[Row]:
-    """Read source and target of every line; a list of captions gives a row for each."""
+    """Read source and target of every line; a list of captions gives a row for each.
+
+    Args:
+        origin: a file with one JSON object a line, and its two fields, if they are named.
+        reading: collects what is odd, and is told whether sources are images and targets are labels.
+
+    Yields:
+        The line, counted from 1, the source and the target of each pair.
+
+    Raises:
+        DataError: a line is no JSON object, or has no such fields.
+    """
     fields, torn = origin.fields, []
     for number, line in enumerate(read_lines(origin.file, reading), 1):
         if not line.strip():

@@ -35,7 +35,7 @@ IMAGE_SIGNATURES = {
 
 
 class ReadReport:
-    """Collects what was odd while files were read."""
+    """What was odd while files were read, and what they say of their sources and targets."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -46,7 +46,15 @@ class ReadReport:
     def note(
         self, message: str, remedy: str, file: Path, lines: list[int], level: Literal["warning", "note"] = "warning"
     ) -> None:
-        """Report one finding for all lines that share a fault."""
+        """Report one finding for all lines that share a fault; without such a line nothing is reported.
+
+        Args:
+            message: what is odd, without a full stop.
+            remedy: what to do about it, or what is done, without a full stop.
+            file: the file.
+            lines: the lines, counted from 1.
+            level: warning if training may suffer, note if it may be as it should be.
+        """
         if lines:
             self.findings.append(Finding(level, message, remedy, file, lines[0], len(lines)))
 
@@ -72,12 +80,23 @@ def read_lines(file: Path, reading: ReadReport) -> list[str]:
 
 
 def split_lines(text: str) -> list[str]:
-    """Split a text into lines, without byte order mark, carriage returns and NUL."""
+    """Split a text into lines, without byte order mark, carriage returns and NUL.
+
+    Args:
+        text: a decoded text; only a line feed ends a line, or a carriage return if there is no line feed.
+    """
     return [_clean(line) for line in _split(text)]
 
 
 def read_bytes(file: Path) -> bytes:
-    """Read the bytes of a file, decompressed if it is a gzip file."""
+    """Read the bytes of a file, decompressed if it is a gzip file.
+
+    Args:
+        file: the file; its first bytes tell whether it is compressed, whatever its name.
+
+    Raises:
+        DataError: the file is missing, is a folder, cannot be read or is damaged.
+    """
     try:
         data = file.read_bytes()
     except FileNotFoundError:
@@ -94,7 +113,12 @@ def read_bytes(file: Path) -> bytes:
 
 
 def decode(data: bytes, file: Path | str) -> str:
-    """Decode UTF-8 text; other bytes are an error that names the line."""
+    """Decode UTF-8 text; other bytes are an error that names the line.
+
+    Args:
+        data: the bytes of a file, already decompressed.
+        file: the path or name that errors give.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 3 * data.count(0) > len(data):
         _refuse_binary(data, file)
         raise DataError(

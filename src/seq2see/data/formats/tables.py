@@ -30,13 +30,23 @@ Table = list[tuple[int, list[str]]]  # line and cells of each row
 
 
 def read_txt(origin: Origin, reading: ReadReport) -> Iterator[Row]:
-    """Read columns between tabs, or between commas below a header of images and captions, as in Kaggle's files."""
+    """Read columns between tabs, or between commas below a header of images and captions, as in Kaggle's files.
+
+    Args:
+        origin: the file, and its two columns, if they are named.
+        reading: collects what is odd, and is told whether sources are images and targets are labels.
+    """
     first = next((line for line in read_lines(origin.file, ReadReport()) if line.strip()), "")
     return (read_csv if names_images(first.split(",")) else read_tsv)(origin, reading)
 
 
 def read_tsv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
-    """Read columns between tabs."""
+    """Read columns between tabs.
+
+    Args:
+        origin: the file, and its two columns, if they are named.
+        reading: collects what is odd, and is told whether sources are images and targets are labels.
+    """
     table = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
     return _read_columns(_unquote(table, origin, reading), origin, reading, "\t")
 
@@ -55,7 +65,15 @@ def _unquote(table: Table, origin: Origin, reading: ReadReport) -> Table:
 
 
 def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
-    """Read columns between the delimiter that fits the file, or that its first line names as Excel does."""
+    """Read columns between the delimiter that fits the file, or that its first line names as Excel does.
+
+    Args:
+        origin: the file, and its two columns, if they are named.
+        reading: collects what is odd, and is told whether sources are images and targets are labels.
+
+    Raises:
+        DataError: quotes do not close, or a row has another number of columns.
+    """
     lines = read_lines(origin.file, reading)
     told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
     delimiter = told[1] if told else _find_delimiter(lines, origin, reading)

@@ -5,10 +5,14 @@
 
 __all__ = [
     "document",
+    "document_sources",
     "image",
+    "image_cells",
+    "image_sources",
     "label_set",
     "learn",
     "modality",
     "occluded_image",
+    "target",
     "text",
 ]

@@ -7,84 +7,24 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import torch
-from jaxtyping import Bool, Int, Int64
-from torch import Tensor
 
 from seq2see.core.box import Box
 from seq2see.core.errors import DataError, TokenError
 from seq2see.core.option_types import Count
 from seq2see.core.registry import Part, part
-from seq2see.core.special_tokens import PAD
 from seq2see.core.token import Token
 from seq2see.core.words import Span
+from seq2see.data.modalities.document_sources import DocumentSources, Truncation, open_documents, save_documents
 from seq2see.data.modalities.learn import TrainableTokenizer
-from seq2see.data.modalities.modality import DataKind, Grid, Name, Progress, Sentence, Sources, Target
+from seq2see.data.modalities.modality import DataKind, Grid, Name, Progress, Sentence, Sources
+from seq2see.data.modalities.target import Target
 from seq2see.data.modalities.text import check_spans, check_text, is_image_file, remove_span
 from seq2see.data.pairs import Pairs
 from seq2see.data.sentence_splitter import join_sentences, split_sentences
 from seq2see.data.storage.cache import name_content, read_or_make
 from seq2see.data.storage.dataset import Store, store_sources
-from seq2see.data.storage.packed import Sequences, pack
+from seq2see.data.storage.packed import pack
 from seq2see.data.tokenizers import Tokenizer
-
-FILES = ("ids", "words", "sentences", "cut")
-
-
-@dataclass(frozen=True)
-class Truncation:
-    """How much of long documents is not read."""
-
-    documents: int = 0  # with sentences that are not read
-    words: int = 0
-    total: int = 0  # words of all documents, read or not
-
-
-@dataclass(frozen=True)
-class DocumentSources(Sources):
-    """All documents of a split: the words of every sentence, and the sentences of every document."""
-
-    words: Sequences  # a row for each sentence
-    bounds: Int64[np.ndarray, " n_plus_1"]  # the sentences of each document
-    truncated: Truncation
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    @property
-    def lengths(self) -> Int64[np.ndarray, " n"]:
-        """The words of each document, at least 1."""
-        return np.maximum(np.diff(self.words.bounds[self.bounds]), 1)
-
-    def gather(self, rows: Sequence[int]) -> tuple[Int[Tensor, "b u w"], Bool[Tensor, "b u w"]]:
-        """Some documents as one tensor, padded to the longest sentence and the most sentences, and where it has words.
-
-        A document without words has none that are not masked.
-        """
-        spans = [self.words.bounds[self.bounds[row] : self.bounds[row + 1] + 1] for row in rows]
-        lengths = np.zeros((len(rows), max(1, *(len(span) - 1 for span in spans))), dtype=np.int64)
-        for row, span in enumerate(spans):
-            lengths[row, : len(span) - 1] = np.diff(span)
-        mask = np.arange(max(int(lengths.max()), 1)) < lengths[..., None]
-        ids = np.full(mask.shape, PAD, dtype=np.int64)
-        ids[mask] = np.concatenate([self.words.ids[span[0] : span[-1]] for span in spans])
-        return torch.from_numpy(ids), torch.from_numpy(mask)
-
-    @property
-    def token_sequences(self) -> Sequences:
-        """The words of all sentences."""
-        return self.words
-
-    @property
-    def remarks(self) -> list[str]:
-        """What people should know about these documents."""
-        if not self.truncated.documents:
-            return []
-        share = self.truncated.words / self.truncated.total
-        return [
-            f"the end of {self.truncated.documents:,} of {len(self):,} documents is not read, because they have more "
-            f"sentences than tokens.source.max_sentences permits; that is {share:.1%} of all words"
-        ]
 
 
 class Documents:
@@ -103,13 +43,24 @@ class Documents:
         self.max_sentences, self.max_words = max_sentences, max_words
 
     def learn(self, sources: Iterable[str]) -> "DocumentModality":
-        """Learn the vocabulary from all sentences."""
+        """Learn the vocabulary from all sentences.
+
+        Args:
+            sources: the raw documents of the training data.
+        """
         tokenizer: Tokenizer = self.words().learn(sentence for source in sources for sentence in _list_texts(source))
         return DocumentModality(tokenizer, self.max_sentences, self.max_words)
 
     @staticmethod
     def from_json(text: str) -> "DocumentModality":
-        """The modality that its `to_json` described."""
+        """Return the modality that its `to_json` described.
+
+        Args:
+            text: the content of the file.
+
+        Raises:
+            TokenError: the file does not describe documents.
+        """
         try:
             known = json.loads(text)
             words = Tokenizer.from_json(json.dumps(known["words"]))
@@ -147,19 +98,35 @@ class DocumentModality:
         return self.words
 
     def check(self, given: object) -> str:
-        """A document as a caller gave it."""
+        """Return a document as a caller gave it.
+
+        Args:
+            given: any object; what is no text, or no valid Unicode, is an error.
+        """
         return check_text(given)
 
     def accepts(self, file: Path) -> bool:
-        """Any file but an image."""
+        """Return True for any file but an image.
+
+        Args:
+            file: a path, whose file need not exist.
+        """
         return not is_image_file(file)
 
     def is_blank(self, source: str) -> bool:
-        """Whether there is nothing to read."""
+        """Tell whether the document has no sentence.
+
+        Args:
+            source: a raw document.
+        """
         return not split_sentences(source)
 
     def sentences(self, source: str) -> list[Sentence]:
-        """The sentences of one document as they are read, with offsets into it."""
+        """Return the sentences of one document as they are read, with offsets into it and without end marks.
+
+        Args:
+            source: a raw document.
+        """
         sentences = []
         for start, end in split_sentences(source):
             encoding = self.words.encode(source[start:end])
@@ -170,47 +137,94 @@ class DocumentModality:
         return sentences[: self.max_sentences]
 
     def find_broken(self, sources: Iterable[str], *, progress: Progress | None = None) -> dict[str, DataError]:
-        """None: a text can always be read."""
+        """Return nothing: a text can always be read.
+
+        Args:
+            sources: raw documents, which are not read.
+            progress: never called.
+        """
         return {}
 
     def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: object = None) -> DocumentSources:
-        """The ids of many documents; from the cache, if there is one and they were made before."""
+        """Return the ids of many documents, from the cache if they were made before.
+
+        Args:
+            sources: raw documents.
+            cache: the folder of prepared data; None stores nothing.
+            encoder: ignored; documents have no features computed beforehand.
+        """
         if cache is None:
             return self._pack(sources)
         folder = cache / name_content("documents 1", (self.to_json(), *sources))
-        return read_or_make(folder, lambda place: _save(self._pack(sources), place), _open)
+        return read_or_make(folder, lambda place: save_documents(self._pack(sources), place), open_documents)
 
     def store(
         self, pairs: Pairs, target: Target, *, fingerprint: str, max_tokens: int, cache: Path, encoder: object = None
     ) -> Store:
-        """The documents whose targets are not too long, ready for training."""
+        """Prepare the documents whose targets are not too long for training.
+
+        Args:
+            pairs: the pairs of a split.
+            target: the vocabulary or labels of the targets.
+            fingerprint: the name of the content.
+            max_tokens: the largest number of ids of a target, the end mark included; documents are not limited.
+            cache: the folder of prepared data.
+            encoder: ignored; documents have no features computed beforehand.
+        """
         return store_sources(
             pairs, self, target, fingerprint=fingerprint, max_tokens=max_tokens, cache=cache, encoder=encoder
         )
 
     def count_tokens(self, sources: Sequence[str]) -> Sequence[int]:
-        """None that `data.max_tokens` limits: max_sentences and max_words do."""
+        """Return 0 for each document: max_sentences and max_words limit it, not `data.max_tokens`.
+
+        Args:
+            sources: raw documents.
+        """
         return [0] * len(sources)
 
     def cost(self, source: str) -> int:
-        """The words of one document, at least 1."""
+        """Count the words of one document that are read, at least 1.
+
+        Args:
+            source: a raw document.
+        """
         return int(self.prepare([source]).lengths[0])
 
     def tokens(self, source: str) -> tuple[Token, ...]:
-        """None: a position of a document is a sentence."""
+        """Return nothing: a position of a document is a sentence.
+
+        Args:
+            source: a raw document.
+        """
         return ()
 
     def positions(self, source: str, grid: Grid | None) -> tuple[Token, ...]:
-        """A position is a sentence."""
+        """Return the sentence of each position.
+
+        Args:
+            source: a raw document.
+            grid: ignored; a document has no cells.
+        """
         spans = [sentence.span for sentence in self.sentences(source)]
         return tuple(Token(source[start:end], start, end) for start, end in spans)
 
     def occlusion_units(self, source: str, grid: Grid) -> list[Span]:
-        """The sentences of the document."""
+        """Return where the sentences of the document are.
+
+        Args:
+            source: a raw document.
+            grid: ignored; a document has no regions.
+        """
         return [sentence.span for sentence in self.sentences(source)]
 
     def occlude(self, source: str, units: Sequence[Span] | Sequence[Box]) -> Sources:
-        """The document, and then once without each unit; all other sentences are divided as they were."""
+        """Return the document, and then once without each unit; all other sentences are divided as they were.
+
+        Args:
+            source: a raw document.
+            units: spans of the document; regions of an image are an error.
+        """
         sentences = [sentence.span for sentence in self.sentences(source)]
 
         def without(span: Span | None) -> str:
@@ -219,11 +233,15 @@ class DocumentModality:
         return self.prepare([without(span) for span in (None, *check_spans(units))])
 
     def group_references(self, pairs: Pairs) -> Pairs:
-        """A document with all targets that its line lists."""
+        """Return each document with all targets that its line lists.
+
+        Args:
+            pairs: the pairs of a split.
+        """
         return pairs.group_lists()
 
     def to_json(self) -> str:
-        """Everything needed to make this modality again."""
+        """Return the modality as JSON, from which `Documents.from_json` makes it again."""
         limits = {"max_sentences": self.max_sentences, "max_words": self.max_words}
         return json.dumps({"kind": "documents", **limits, "words": json.loads(self.words.to_json())}, indent=1)
 
@@ -250,24 +268,8 @@ def _list_texts(source: str) -> list[str]:
 
 
 def _cut_sentence(text: str, sentence: Span, span: Span | None) -> str:
-    """A sentence without what a span covers of it."""
+    """Return a sentence without what a span covers of it."""
     start, end = sentence
     if span is None or span[1] <= start or span[0] >= end:
         return text[start:end]
     return remove_span(text[start:end], (max(span[0] - start, 0), min(span[1], end) - start))
-
-
-def _save(documents: DocumentSources, folder: Path) -> None:
-    left_out = documents.truncated
-    counts = np.array([left_out.documents, left_out.words, left_out.total], dtype=np.int64)
-    for name, array in zip(FILES, (documents.words.ids, documents.words.bounds, documents.bounds, counts), strict=True):
-        np.save(folder / f"{name}.npy", array)
-
-
-def _open(folder: Path) -> DocumentSources:
-    ids, words, sentences, counts = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in FILES)
-    if [array.dtype for array in (ids, words, sentences, counts)] != [np.int32, np.int64, np.int64, np.int64]:
-        raise ValueError("the arrays are not those of documents")
-    if words[0] != 0 or words[-1] != len(ids) or sentences[-1] != len(words) - 1 or (np.diff(words) < 1).any():
-        raise ValueError("the arrays do not fit each other")
-    return DocumentSources(Sequences(ids, words), sentences, Truncation(*counts.tolist()))

@@ -14,14 +14,22 @@ class Labels:
     """One label for each source; with a separator, one or several.
 
     Args:
-        separator: the text between the labels of one source, such as `|` or a comma.
+        separator: the text between the labels of one source, such as `|` or a comma; None or an empty text means one
+            label.
     """
 
     def __init__(self, *, separator: str | None = None) -> None:
         self.separator = separator or None  # nothing between them: one label
 
     def learn(self, targets: Iterable[str]) -> "LabelSet":
-        """All labels of the training data, sorted, with how often each occurs."""
+        """Collect all labels of the training data, sorted, with how often each occurs.
+
+        Args:
+            targets: the target of each source of the training data.
+
+        Raises:
+            DataError: there are fewer than two different labels.
+        """
         rows = [set(split_labels(target, self.separator)) for target in targets]
         counts = Counter(label for row in rows for label in row)
         if len(counts) < 2:
@@ -33,7 +41,14 @@ class Labels:
 
     @staticmethod
     def from_json(text: str) -> "LabelSet":
-        """The labels that `to_json` described."""
+        """Return the labels that `to_json` described.
+
+        Args:
+            text: the content of the file.
+
+        Raises:
+            TokenError: the file does not describe labels.
+        """
         try:
             known = json.loads(text)
             return LabelSet(tuple(known["labels"]), tuple(known["counts"]), int(known["sources"]), known["separator"])
@@ -43,11 +58,18 @@ class Labels:
 
 @dataclass(frozen=True)
 class LabelSet:
-    """The labels of a run; the id of a label is its place."""
+    """The labels of a run; the id of a label is its place, counted from 0.
+
+    Args:
+        names: the labels, sorted.
+        counts: the number of training sources that have each label.
+        sources: the number of training sources.
+        separator: the text between the labels of one source; None if each source has one label.
+    """
 
     names: tuple[str, ...]
-    counts: tuple[int, ...]  # sources of the training data with each
-    sources: int  # of the training data
+    counts: tuple[int, ...]
+    sources: int
     separator: str | None = None
 
     def __len__(self) -> int:
@@ -74,15 +96,30 @@ class LabelSet:
         return self
 
     def labels(self, target: str) -> list[str]:
-        """The labels of one target."""
+        """Return the labels of one target.
+
+        Args:
+            target: a target as the data has it.
+        """
         return split_labels(target, self.separator)
 
     def unknown_share(self, targets: Sequences) -> float:
-        """None: a target with a label that the training data does not have is refused."""
+        """Return 0: a target with a label that the training data does not have is refused.
+
+        Args:
+            targets: the ids of targets, which are not read.
+        """
         return 0.0
 
     def ids(self, targets: Sequence[str]) -> list[list[int]]:
-        """The ids of the labels of each source."""
+        """Return the ids of the labels of each source, in the order of the data, without repetitions and end mark.
+
+        Args:
+            targets: targets as the data has them.
+
+        Raises:
+            DataError: a target has no label, or one that the training data does not have.
+        """
         places = self.vocabulary
         rows = [list(dict.fromkeys(split_labels(target, self.separator))) for target in targets]
         for target, row in zip(targets, rows, strict=True):
@@ -95,18 +132,30 @@ class LabelSet:
         return [[places[label] for label in row] for row in rows]
 
     def knows(self, target: str) -> bool:
-        """Whether all labels of a target are among these."""
+        """Tell whether all labels of a target are among these.
+
+        Args:
+            target: a target as the data has it.
+        """
         return set(self.labels(target)) <= self.vocabulary.keys()
 
     @property
     def balance(self) -> list[float]:
-        """Weights with which all labels count alike: of a label among others, or of yes against no."""
+        """The weights with which all labels count alike: n / (k n_j) for one label, max(n - n_j, 1) / n_j for several.
+
+        n is the number of training sources, k that of labels, and n_j that of sources with label j. For several labels
+        the weight is that of yes against no for each label.
+        """
         if self.many:
             return [max(self.sources - count, 1) / count for count in self.counts]  # a label of all still learns
         return [self.sources / (len(self) * count) for count in self.counts]
 
     def join(self, ids: Sequence[int]) -> str:
-        """The labels of some ids as they are written in data."""
+        """Return the labels of some ids as they are written in data.
+
+        Args:
+            ids: the ids of labels; several only if there is a separator.
+        """
         return (self.separator or "").join(self.names[number] for number in ids)
 
     @property
@@ -115,12 +164,17 @@ class LabelSet:
         return "labels" if self.many else "label"
 
     def to_json(self) -> str:
-        """Everything needed to make these labels again."""
+        """Return the labels as JSON, from which `Labels.from_json` makes them again."""
         known = {"labels": self.names, "counts": self.counts, "sources": self.sources, "separator": self.separator}
         return json.dumps({"kind": "labels", **known}, indent=1, ensure_ascii=False)
 
 
 def split_labels(target: str, separator: str | None) -> list[str]:
-    """The labels of one target, without the spaces around them."""
+    """Return the labels of one target, without the spaces around them.
+
+    Args:
+        target: a target as the data has it.
+        separator: the text between labels; None takes the whole target as one label.
+    """
     pieces = [target] if separator is None else target.split(separator)
     return [piece.strip() for piece in pieces if piece.strip()]

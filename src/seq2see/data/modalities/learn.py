@@ -7,7 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import KeyPath, find, is_foreign, part
 from seq2see.data.modalities.label_set import LabelSet
-from seq2see.data.modalities.modality import Modality, Target
+from seq2see.data.modalities.modality import Modality
+from seq2see.data.modalities.target import Target
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.tokenizers import Tokenizer
 from seq2see.system.foreign_code import is_admitted
@@ -25,7 +26,11 @@ class TrainableTokenizer(Protocol):
     """A kind of tokenizer with its options: words, bpe and others."""
 
     def learn(self, texts: Iterable[str]) -> Tokenizer:
-        """The tokenizer with the vocabulary of these texts."""
+        """Return the tokenizer with the vocabulary of these texts.
+
+        Args:
+            texts: the raw training texts.
+        """
 
 
 @runtime_checkable
@@ -34,42 +39,80 @@ class _LearnsLabels(Protocol):
 
 
 def learn_modality(spec: Spec, sources: Sequence[str], *, path: KeyPath) -> Modality:
-    """The modality that a configuration names, with what it learns from the sources of the training data."""
+    """Return the modality that a configuration names, with what it learns from the sources of the training data.
+
+    Args:
+        spec: a tokenizer, `images` or `documents`: a name, or {kind: name, option: value}.
+        sources: raw texts, or paths of images.
+        path: the keys of the configuration that say so, for errors.
+    """
     kind: _Learnable = part("tokenizer", spec, path=path)()
     return as_modality(kind.learn(sources))
 
 
 def learn_tokenizer(spec: Spec, texts: Sequence[str], *, path: KeyPath) -> Tokenizer:
-    """The tokenizer that a configuration names, learned from texts."""
+    """Return the tokenizer that a configuration names, learned from texts.
+
+    Args:
+        spec: a name, or {kind: name, option: value}.
+        texts: the raw training texts.
+        path: the keys of the configuration that say so, for errors.
+    """
     kind: TrainableTokenizer = part("tokenizer", spec, path=path)()
     return kind.learn(texts)
 
 
 def learn_labels(spec: Spec, targets: Sequence[str], *, path: KeyPath) -> LabelSet:
-    """The labels of the training data, as a configuration says that they are written."""
+    """Return the labels of the training data, divided as a configuration says.
+
+    Args:
+        spec: `labels`, or {kind: labels, separator: text}; None means one label for each source.
+        targets: the target of each source of the training data.
+        path: the keys of the configuration that say so, for errors.
+    """
     kind: _LearnsLabels = part("tokenizer", spec or "labels", path=path)()
     return kind.learn(targets)
 
 
 def as_modality(learned: Modality | Tokenizer) -> Modality:
-    """A modality as it is; a tokenizer reads texts."""
+    """Return a modality as it is, and for a tokenizer the modality of texts.
+
+    Args:
+        learned: what `learn` returned.
+    """
     return TextModality(learned) if isinstance(learned, Tokenizer) else learned
 
 
 def read_modality(file: str) -> Modality:
-    """The modality that `to_json` described; a file without a kind is that of a tokenizer."""
+    """Return the modality that `to_json` described; a file without a kind is that of a tokenizer.
+
+    Args:
+        file: the content of the file.
+
+    Raises:
+        TokenError: it is no such file.
+        ConfigError: it names foreign code that the configuration of its run does not name.
+    """
     found: Modality | Tokenizer = _find_class(file).from_json(file)
     return as_modality(found)
 
 
 def read_target(file: str) -> Target:
-    """The target that `to_json` described."""
+    """Return the target that `to_json` described.
+
+    Args:
+        file: the content of the file.
+
+    Raises:
+        TokenError: it is no such file.
+        ConfigError: it names foreign code that the configuration of its run does not name.
+    """
     found: Target = _find_class(file).from_json(file)
     return found
 
 
 def _find_class(file: str) -> Any:
-    """The class whose `to_json` wrote a file; what somebody's own class is cannot be known."""
+    """Return the class whose `to_json` wrote a file; a class of the user's own is found by the kind in its file."""
     try:
         kind = str(json.loads(file).get("kind", ""))
     except (ValueError, AttributeError) as error:

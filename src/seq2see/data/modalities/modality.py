@@ -1,7 +1,6 @@
 """The modality of sources: everything that differs between texts, documents and images, behind one object.
 
-Code elsewhere asks a `Modality` and never which kind it is. `Sources` are many sources, ready for an encoder. A
-`Target` is what outputs consist of.
+Code elsewhere asks a `Modality` and never which kind it is. `Sources` are many sources, ready for an encoder.
 """
 
 from abc import ABC, abstractmethod
@@ -20,7 +19,7 @@ from seq2see.core.token import Token
 from seq2see.core.words import Span
 
 if TYPE_CHECKING:
-    from seq2see.data.modalities.label_set import LabelSet
+    from seq2see.data.modalities.target import Target
     from seq2see.data.pairs import Pairs
     from seq2see.data.storage.dataset import Store
     from seq2see.data.storage.packed import Sequences
@@ -28,20 +27,25 @@ if TYPE_CHECKING:
 
 Name = Literal["text", "document", "image"]
 DataKind = Literal["text", "images"]  # what the files of a data set hold as sources
-Grid = tuple[int, int]  # rows and columns of an image's cells
-Progress = Callable[[int, int], None]  # hears how many are done, of how many
+Grid = tuple[int, int]  # rows and columns of cells of an image
+Progress = Callable[[int, int], None]  # is called with how many are done, and how many there are
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document, or a piece of one that is too long: its ids, and its words with offsets."""
+    """A sentence of a document, or a piece of one that is too long.
+
+    Args:
+        ids: the ids of its words; for a whole text also the end mark.
+        words: the word of each id, with offsets into the raw text.
+    """
 
     ids: tuple[int, ...]
     words: tuple[Token, ...]
 
     @property
     def span(self) -> Span:
-        """Where it begins and ends in the raw text."""
+        """Where the sentence begins and ends in the raw text."""
         return self.words[0].start, self.words[-1].end
 
 
@@ -58,13 +62,27 @@ class Sources(ABC):
 
     @abstractmethod
     def gather(self, rows: Sequence[int]) -> tuple[Tensor, Bool[Tensor, "..."]]:
-        """Some sources as one padded batch, and the mask of their positions: what an encoder is called with."""
+        """Return some sources as one padded batch `[b ...]`, and the mask that is True where there is a position.
+
+        Args:
+            rows: the numbers of the sources, counted from 0.
+        """
 
     def fill(self, *, training: bool = False, progress: Progress | None = None) -> None:  # noqa: B027 (most have none)
-        """Compute now what would otherwise take long at the first `gather`."""
+        """Compute now what would otherwise take long at the first `gather`.
+
+        Args:
+            training: whether data augmentation needs more than the sources themselves, such as mirror images.
+            progress: called with how many are done and how many there are; None reports nothing.
+        """
 
     def vary(self, *, seed: int, epoch: int) -> "Sources":
-        """The sources as one epoch of training sees them, if there is data augmentation."""
+        """Return the sources as one epoch of training sees them, if there is data augmentation.
+
+        Args:
+            seed: the seed of the training.
+            epoch: the number of the epoch, from 0; the same seed and epoch give the same sources.
+        """
         return self
 
     @property
@@ -73,13 +91,13 @@ class Sources(ABC):
         return None
 
     def keys(self) -> Iterable[Hashable]:
-        """A value for each source that is equal for equal sources, so that their targets can be grouped."""
+        """Return a value for each source that is equal for equal sources, so that their targets can be grouped."""
         return range(len(self))
 
 
 @runtime_checkable
 class Modality(Protocol):
-    """How sources of one kind are read: a learned tokenizer of texts, and its like for documents and images."""
+    """How sources of one kind are read: the tokenizer of texts, and what takes its place for documents and images."""
 
     name: ClassVar[Name]
     reads: ClassVar[DataKind]
@@ -94,19 +112,45 @@ class Modality(Protocol):
         """What divides its texts into tokens; None where there are no texts."""
 
     def check(self, given: object) -> str:
-        """A source as a caller gave it: a text, or the path of an image; anything else is an error."""
+        """Return a source as a caller gave it: a text, or the path of an image.
+
+        Args:
+            given: any object.
+
+        Raises:
+            TokenError: the object is no source of this modality.
+        """
 
     def accepts(self, file: Path) -> bool:
-        """Whether a file may be given to such a run: an image may not, where texts are read."""
+        """Tell whether a file may be given to such a run: an image may not, where texts are read.
+
+        Args:
+            file: a path, whose file need not exist.
+        """
 
     def is_blank(self, source: str) -> bool:
-        """Whether there is nothing to read."""
+        """Tell whether there is nothing to read.
+
+        Args:
+            source: a raw text, or the path of an image.
+        """
 
     def find_broken(self, sources: Iterable[str], *, progress: Progress | None = None) -> dict[str, DataError]:
-        """What is wrong with each source that cannot be read; a text can always be read."""
+        """Return what is wrong with each source that cannot be read; a text can always be read.
+
+        Args:
+            sources: raw texts, or paths of images.
+            progress: called with how many are done and how many there are; None reports nothing.
+        """
 
     def prepare(self, sources: Sequence[str], *, cache: Path | None = None, encoder: object = None) -> Sources:
-        """Many sources ready for an encoder; what takes long is kept in the cache, if there is one."""
+        """Prepare many sources for an encoder; what takes long is stored in the cache, if there is one.
+
+        Args:
+            sources: raw texts, or paths of images.
+            cache: the folder of prepared data; None stores nothing.
+            encoder: the encoder that reads the sources; a frozen one may have its features computed beforehand.
+        """
 
     def store(
         self,
@@ -118,99 +162,75 @@ class Modality(Protocol):
         cache: Path,
         encoder: object = None,
     ) -> "Store":
-        """The pairs of a split that are not too long, ready for training."""
+        """Prepare the pairs of a split for training; those that are too long are left out.
+
+        Args:
+            pairs: the pairs of a split.
+            target: the vocabulary or labels of the targets.
+            fingerprint: a name of the content, for the cache.
+            max_tokens: the largest number of ids of a target, and of a source if `count_tokens` counts its tokens.
+            cache: the folder of prepared data.
+            encoder: the encoder that reads the sources; a frozen one may have its features computed beforehand.
+        """
 
     def count_tokens(self, sources: Sequence[str]) -> Sequence[int]:
-        """The tokens of each source that `data.max_tokens` limits: none where sources have limits of their own."""
+        """Count the tokens of each source that `data.max_tokens` limits: 0 where sources have limits of their own.
+
+        Args:
+            sources: raw texts, or paths of images.
+        """
 
     def cost(self, source: str) -> int:
-        """What reading one source costs, in tokens of a text."""
+        """Return what reading one source costs, in tokens of a text.
+
+        Args:
+            source: a raw text, or the path of an image.
+        """
 
     def tokens(self, source: str) -> tuple[Token, ...]:
-        """The tokens of a text with their offsets; nothing for other sources."""
+        """Return the tokens of a text with their offsets; nothing for other sources.
+
+        Args:
+            source: a raw text, or the path of an image.
+        """
 
     def sentences(self, source: str) -> list[Sentence]:
-        """The sentences of a document; a text is one, and an image has none."""
+        """Return the sentences of a document; a text is one, and an image has none.
+
+        Args:
+            source: a raw text, or the path of an image.
+        """
 
     def positions(self, source: str, grid: Grid | None) -> tuple[Token, ...]:
-        """What each position of a memory is: a token of a text, a sentence of a document, a cell of an image's grid."""
+        """Return what each position of a memory is: a token of a text, a sentence of a document, a cell of an image.
+
+        Args:
+            source: a raw text, or the path of an image.
+            grid: the rows and columns of an image's cells; None for a memory without cells.
+        """
 
     def occlusion_units(self, source: str, grid: Grid) -> Sequence[Span] | Sequence[Box]:
-        """What leave-one-out occlusion removes: words of a text, sentences of a document, regions of an image."""
+        """Return what leave-one-out occlusion removes: words of a text, sentences of a document, regions of an image.
+
+        Args:
+            source: a raw text, or the path of an image.
+            grid: the rows and columns of an image's regions; texts ignore it.
+        """
 
     def occlude(self, source: str, units: Sequence[Span] | Sequence[Box]) -> Sources:
-        """The source itself, and then once without each unit."""
+        """Return the source itself, and then once without each unit, ready for an encoder.
+
+        Args:
+            source: a raw text, or the path of an image.
+            units: spans of a text, or regions of an image.
+        """
 
     def group_references(self, pairs: "Pairs") -> "Pairs":
-        """The pairs with all references of one source together."""
+        """Return the pairs with all references of one source together.
+
+        Args:
+            pairs: the pairs of a split.
+        """
 
     def to_json(self) -> str:
-        """Everything needed to make this object again."""
-
-
-@runtime_checkable
-class Target(Protocol):
-    """What outputs consist of: the tokens of a vocabulary, or the labels of a set."""
-
-    @property
-    def form(self) -> str:
-        """What one target is: a text, one label, or several labels."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def vocabulary(self) -> Mapping[str, int]:
-        """The id of every token or label."""
-
-    @property
-    def tokenizer(self) -> "Tokenizer | None":
-        """What divides a text into tokens; None where targets are labels."""
-
-    @property
-    def label_set(self) -> "LabelSet | None":
-        """The labels to choose from; None where targets are texts."""
-
-    def ids(self, targets: Sequence[str]) -> list[list[int]]:
-        """The ids of each target."""
-
-    def labels(self, target: str) -> list[str]:
-        """The labels of one target; a text has none."""
-
-    def knows(self, target: str) -> bool:
-        """Whether the training data permits this target: labels must have occurred, a text may be any."""
-
-    def unknown_share(self, targets: "Sequences") -> float:
-        """The share of tokens that the vocabulary does not have."""
-
-    def to_json(self) -> str:
-        """Everything needed to make this object again."""
-
-
-def match_targets(mine: Target, other: Target) -> list[int] | None:
-    """The ids that `other` has for the entries of `mine`, in the order of `mine`; None if the entries differ."""
-    here, there = mine.vocabulary, other.vocabulary
-    if mine.form != other.form or here.keys() != there.keys():
-        return None
-    return [there[entry] for entry in sorted(here, key=here.__getitem__)]
-
-
-class TextTarget:
-    """What all targets that are texts have in common."""
-
-    @property
-    def form(self) -> str:
-        """A target is a text."""
-        return "text"
-
-    @property
-    def label_set(self) -> None:
-        """A text has no labels."""
-        return None
-
-    def labels(self, target: str) -> list[str]:
-        """None: a text has no labels."""
-        return []
-
-    def knows(self, target: str) -> bool:
-        """Any text can be written, if need be with unknown tokens."""
-        return True
+        """Return the modality as JSON, from which `read_modality` makes it again."""

@@ -14,7 +14,13 @@ from seq2see.data.modalities.modality import Sources
 
 @dataclass(frozen=True)
 class OccludedImage(Sources):
-    """An image, and then once with each region in the mean colour of the image, so that no new edge is glaring."""
+    """An image, and then once with each region in the mean colour of the image, so that no new edge is glaring.
+
+    Args:
+        pixels: the image as a batch of one, `[1 d y x]`: pixels or features.
+        mask: its mask, `[1 1]`, as an encoder takes it.
+        boxes: the regions to occlude, in shares of width and height.
+    """
 
     pixels: Tensor
     mask: Bool[Tensor, "..."]
@@ -25,11 +31,15 @@ class OccludedImage(Sources):
 
     @property
     def lengths(self) -> Int64[np.ndarray, " n"]:
-        """Each counts as one position."""
+        """The positions of each image, which count as one."""
         return np.ones(len(self), dtype=np.int64)
 
     def gather(self, rows: Sequence[int]) -> tuple[Tensor, Bool[Tensor, "..."]]:
-        """Some of them as one batch."""
+        """Return some of these images as one batch, and their mask.
+
+        Args:
+            rows: 0 for the image itself, n for the image without region n, counted from 1.
+        """
         images = [self._occlude(self.boxes[row - 1]) if row else self.pixels for row in rows]
         return torch.cat(images), self.mask.expand(len(rows), *self.mask.shape[1:])
 

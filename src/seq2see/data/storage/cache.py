@@ -16,7 +16,17 @@ DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError)  # what reading
 
 
 def read_or_make(folder: Path, make: Callable[[Path], None], read: Callable[[Path], T]) -> T:
-    """What `read` finds in a folder; if it is missing or damaged, `make` fills a new one first."""
+    """Return what `read` finds in a folder; if it is missing or damaged, `make` fills a new one first.
+
+    Args:
+        folder: the folder of prepared data, which several processes may make at the same time.
+        make: writes the files into an empty folder, which then takes the place of `folder` as a whole.
+        read: reads the files of a folder; an OSError, EOFError, ValueError, LookupError or TypeError means that it is
+            damaged.
+
+    Raises:
+        DataError: the folder cannot be written, or what was written cannot be read.
+    """
     for _ in range(3):  # another process may be repairing the same folder
         with suppress(*DAMAGE):
             return read(folder)
@@ -25,7 +35,12 @@ def read_or_make(folder: Path, make: Callable[[Path], None], read: Callable[[Pat
 
 
 def name_content(kind: str, pieces: Iterable[str]) -> str:
-    """A name that follows from all the pieces: each with its length, because a text may hold anything."""
+    """Return a name that follows from the content of all pieces, as 32 hexadecimal digits (SHA-256).
+
+    Args:
+        kind: the kind and version of what is stored, so that another kind has another name.
+        pieces: the texts it is made from, in their order.
+    """
     digest = hashlib.sha256(kind.encode())
     for piece in pieces:
         content = piece.encode()

@@ -46,7 +46,7 @@ def clean_cache() -> None:
 
 
 def _list_entries() -> list[Path]:
-    """What in the folder of caches is ours, by its name: SEQ2SEE_CACHE may name a folder that holds other files."""
+    """List the files of ours by their names: SEQ2SEE_CACHE may name a folder that holds other files."""
     folder = cache_folder()
     fingerprints = [*folder.glob("*"), *folder.glob("features/*")]
     drafts = [*folder.glob(".draft-*"), *folder.glob("backbones/*.safetensors")]

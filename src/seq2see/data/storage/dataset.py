@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from seq2see.core.errors import DataError
-from seq2see.data.modalities.modality import Modality, Sources, Target
+from seq2see.data.modalities.modality import Modality, Sources
+from seq2see.data.modalities.target import Target
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.cache import name_content, read_or_make
 from seq2see.data.storage.packed import Sequences, pack
@@ -19,12 +20,19 @@ from seq2see.system.files import cache_folder as cache_folder
 
 @dataclass(frozen=True)
 class Store:
-    """Sources and target ids of a split; the ids of a text end with the end mark."""
+    """Prepared sources and targets of a split, row by row.
+
+    Args:
+        source: the sources, ready for an encoder.
+        target: the ids of the targets: tokens with the end mark last, or labels.
+        fingerprint: a name that follows from the pairs, the modality, the target and the length limit.
+        left_out: the number of pairs that are left out because they are over the length limit.
+    """
 
     source: Sources
     target: Sequences
-    fingerprint: str  # of texts and tokenizers together
-    left_out: int = 0  # pairs over the length limit
+    fingerprint: str
+    left_out: int = 0
 
     def __len__(self) -> int:
         return len(self.source)
@@ -42,22 +50,30 @@ class Store:
         return {row: rows for rows in self.rows_by_source for row in rows}
 
     def references(self, row: int) -> list[list[int]]:
-        """All targets of the source of a row."""
+        """Return the ids of all targets that the source of a row has in the store.
+
+        Args:
+            row: the row, counted from 0.
+        """
         return [self.target[other].tolist() for other in self._rows_with_same_source[row]]
 
 
 def prepare(
     pairs: Pairs, source: Modality, target: Target, *, max_tokens: int, cache: Path, encoder: object = None
 ) -> Store:
-    """The ids of all pairs of at most `max_tokens` tokens a side; from the cache if they were made before.
+    """Return the ids of all pairs that are not too long, from the cache if they were made before.
 
     Args:
         pairs: the pairs of a split.
         source: the modality of the sources.
         target: the vocabulary or labels of the targets.
-        max_tokens: longer pairs are left out.
+        max_tokens: the largest number of ids of a side, the end mark included; longer pairs are left out. Documents and
+            images have limits of their own.
         cache: the folder of prepared data.
         encoder: the encoder that reads the sources; a frozen one may have its features computed beforehand.
+
+    Raises:
+        DataError: all pairs are too long, or the cache cannot be written.
     """
     fingerprint = name_content(f"2 {max_tokens}", (source.to_json(), target.to_json(), *pairs.source, *pairs.target))
     return source.store(pairs, target, fingerprint=fingerprint, max_tokens=max_tokens, cache=cache, encoder=encoder)
@@ -73,7 +89,18 @@ def store_sources(
     cache: Path,
     encoder: object = None,
 ) -> Store:
-    """Sources that their modality prepares, with the ids of targets of at most `max_tokens` tokens."""
+    """Return the sources that their modality prepares, with the ids of their targets; pairs with a long target are left
+    out.
+
+    Args:
+        pairs: the pairs of a split.
+        source: the modality that prepares the sources.
+        target: the vocabulary or labels of the targets.
+        fingerprint: the name of the content.
+        max_tokens: the largest number of ids of a target, the end mark included; sources are not limited.
+        cache: the folder of prepared data.
+        encoder: the encoder that reads the sources; a frozen one may have its features computed beforehand.
+    """
     rows = target.ids(pairs.target)
     kept = [row for row, ids in enumerate(rows) if len(ids) <= max_tokens]
     _need_some(kept, rows, max_tokens)
@@ -84,7 +111,16 @@ def store_sources(
 def store_ids(
     pairs: Pairs, source: Tokenizer, target: Target, *, fingerprint: str, max_tokens: int, folder: Path
 ) -> Store:
-    """The ids of both sides of pairs of texts, kept in a folder of the cache."""
+    """Return the ids of both sides of pairs of texts, stored in a folder of the cache.
+
+    Args:
+        pairs: the pairs of a split.
+        source: the tokenizer of the sources.
+        target: the vocabulary or labels of the targets.
+        fingerprint: the name of the content.
+        max_tokens: the largest number of ids of a side, the end mark included; longer pairs are left out.
+        folder: the folder of these ids, which is made if it is missing or damaged.
+    """
     return read_or_make(
         folder,
         lambda draft: _make(draft, pairs, source, target, max_tokens),

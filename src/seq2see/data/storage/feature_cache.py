@@ -35,12 +35,26 @@ class FrozenEncoder(Protocol):
     """An encoder that may rest on a frozen backbone."""
 
     @property
-    def frozen_key(self) -> str | None: ...  # what the features depend on besides the pixels; None: they change
-    def see(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]: ...
+    def frozen_key(self) -> str | None:
+        """What the features depend on besides the pixels; None if they change in training."""
+
+    def see(self, pixels: UInt8[Tensor, "b 3 y x"]) -> Float[Tensor, "b d u v"]:
+        """Return the features that the encoder also accepts in place of the pixels, `[b d u v]`.
+
+        Args:
+            pixels: RGB values of images from 0 to 255, `[b 3 y x]`.
+        """
 
 
 class Features:
-    """The features of images, by the content of their files."""
+    """The features of images, named in the cache by the content of the image files.
+
+    Args:
+        cache: the folder of the cache; features are in its sub-folder `features`.
+        encoder: the frozen encoder that computes the features.
+        read: reads the RGB values `[3 y x]` of the image at a path.
+        key: what the features depend on besides the pixels; another key has other entries.
+    """
 
     def __init__(
         self, cache: Path, encoder: FrozenEncoder, read: Callable[[str], UInt8[np.ndarray, "3 y x"]], *, key: str
@@ -50,7 +64,7 @@ class Features:
         self._digests: dict[str, str] = {}
 
     def __call__(self, file: str, mirrored: bool) -> Float32[np.ndarray, "d y x"]:
-        """The features of one image; an entry that is missing or damaged is made anew."""
+        """Return the features of one image; an entry that is missing or damaged is computed again."""
         entry = self._entry(file, mirrored)
         with suppress(OSError, ValueError, EOFError):
             return _load(entry).astype(np.float32)
@@ -58,7 +72,13 @@ class Features:
         return _load(entry).astype(np.float32)
 
     def fill(self, files: Sequence[str], *, mirror: bool, progress: Progress | None = None) -> None:
-        """Make the entries that are not there yet, in batches; what an interruption leaves is not made again."""
+        """Compute the entries that are missing, in batches; an interrupted run goes on where it was.
+
+        Args:
+            files: the paths of the images.
+            mirror: whether the mirror images need features too.
+            progress: called with the number of entries that are there and the number of all; None reports nothing.
+        """
         wanted = [(file, mirrored) for file in files for mirrored in ((False, True) if mirror else (False,))]
         missing = [each for each in wanted if not self._entry(*each).is_file()]
         for start in range(0, len(missing), BATCH):

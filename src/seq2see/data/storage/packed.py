@@ -14,7 +14,12 @@ from seq2see.data.modalities.modality import Sources
 
 @dataclass(frozen=True)
 class Sequences(Sources):
-    """Many sequences of ids, end to end in one array."""
+    """Many sequences of ids, end to end in one array.
+
+    Args:
+        ids: the ids of all sequences, `[total]`.
+        bounds: where each sequence begins in `ids`, and where the last one ends, `[n_plus_1]`.
+    """
 
     ids: Int32[np.ndarray, " total"]
     bounds: Int64[np.ndarray, " n_plus_1"]
@@ -26,7 +31,11 @@ class Sequences(Sources):
         return self.ids[self.bounds[row] : self.bounds[row + 1]]
 
     def gather(self, rows: Sequence[int]) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:
-        """Some of them as one padded tensor, and where it holds ids."""
+        """Return some sequences as one padded tensor `[b t]`, and the mask `[b t]` that is True where it holds ids.
+
+        Args:
+            rows: the numbers of the sequences, counted from 0.
+        """
         return pad([self[row] for row in rows])
 
     @property
@@ -35,7 +44,11 @@ class Sequences(Sources):
         return np.diff(self.bounds)
 
     def count(self, number: int) -> int:
-        """How often an id occurs."""
+        """Return how often an id occurs in all sequences.
+
+        Args:
+            number: the id.
+        """
         return int(np.count_nonzero(self.ids == number))
 
     @property
@@ -44,12 +57,16 @@ class Sequences(Sources):
         return self
 
     def keys(self) -> Iterable[Hashable]:
-        """The ids of every sequence as bytes."""
+        """Return the ids of every sequence as bytes."""
         return (self[row].tobytes() for row in range(len(self)))
 
 
 def pack(rows: Sequence[Sequence[int]]) -> Sequences:
-    """Sequences in memory, from lists of ids."""
+    """Put lists of ids end to end into one array.
+
+    Args:
+        rows: the ids of each sequence.
+    """
     bounds = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
     return Sequences(np.fromiter((number for row in rows for number in row), np.int32, int(bounds[-1])), bounds)
 
@@ -57,7 +74,11 @@ def pack(rows: Sequence[Sequence[int]]) -> Sequences:
 def pad(
     rows: Sequence[Sequence[int]] | Sequence[Int[np.ndarray, " _"]],
 ) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:
-    """Rows of ids as one tensor, and where it holds ids."""
+    """Return rows of ids as one tensor `[b t]`, and the mask `[b t]` that is True where it holds ids.
+
+    Args:
+        rows: the ids of each row; there must be at least one row.
+    """
     lengths = np.array([len(row) for row in rows])
     mask = np.arange(lengths.max()) < lengths[:, None]
     padded = np.full(mask.shape, PAD, dtype=np.int64)

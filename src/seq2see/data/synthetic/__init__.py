@@ -8,5 +8,6 @@ __all__ = [
     "date_locales",
     "dates",
     "exercises",
+    "month_words",
     "shapes",
 ]

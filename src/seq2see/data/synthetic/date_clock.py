@@ -11,7 +11,13 @@ _PM = str.maketrans("aA", "pP")
 
 
 def add_time(text: str, *, language: str, random: Random) -> str:
-    """Put a time of day before or behind some dates, most often those of programs."""
+    """Put a time of day before or behind some dates, most often those of programs.
+
+    Args:
+        text: a written date.
+        language: the language of the date, such as en.
+        random: the source of all choices.
+    """
     machine = re.fullmatch(r"\d{4}(-?)\d{2}\1\d{2}", text)
     if random.random() > (_MACHINE_TIME_SHARE if machine else _TIME_SHARE):
         return text
@@ -25,7 +31,13 @@ def add_time(text: str, *, language: str, random: Random) -> str:
 
 
 def write_clock(random: Random, language: str = "", *, exact: bool) -> str:
-    """Write a time to the second, or to the minute or the hour as people do."""
+    """Write a random time to the second, or to the minute or the hour as people do.
+
+    Args:
+        random: the source of all choices.
+        language: the language whose habits count; an empty text writes digits and colons.
+        exact: whether the time has seconds: 09:05:00.
+    """
     hour, minute, second = random.randrange(24), random.randrange(60), random.randrange(60)
     if exact:
         return f"{hour:02}:{minute:02}:{second:02}"

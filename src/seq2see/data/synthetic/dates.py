@@ -2,7 +2,6 @@
 
 import datetime
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle
@@ -12,9 +11,16 @@ from babel import Locale
 
 from seq2see.data.synthetic import date_locales
 from seq2see.data.synthetic.date_clock import add_time, write_clock
+from seq2see.data.synthetic.month_words import (
+    UMLAUTS,
+    MonthWords,
+    drop_accents,
+    fold_word,
+    list_month_words,
+    read_months,
+)
 
 Pair = tuple[str, str]
-Words = tuple[tuple[str, ...], ...]  # of each month, the words for it
 
 _DAYS = [datetime.date(1950, 1, 1) + datetime.timedelta(n) for n in range(36_890)]  # all until 2050
 # and some of 1400 to 2199, so that years are read as they stand
@@ -24,10 +30,6 @@ _MAX_STRINGS_PER_DAY = 50  # far below the ways to write one day, so that a new 
 _KIND_WEIGHTS = (45, 30, 9, 16)  # of the locale's CLDR, informal, compact and numeric templates
 _SKELETONS = ("yMMMd", "yMMMMd", "yMMMEd", "yMMMMEd", "yMMMMEEEEd", "yMd", "yMEd")
 _FIELDS = {"yy": "y", "EEE": "E", "ccc": "E", "cccc": "EEEE", "LLL": "MMM", "LLLL": "MMMM"}
-# The marks of Latin, Greek and Arabic are often left out, but a Cyrillic й without its breve is another letter.
-_MARKS = re.compile("(?<![\u0400-\u04ff])[\u0300-\u036f\u0653-\u0655]")
-_LETTERS = str.maketrans({"ł": "l", "ø": "o", "ı": "i", "đ": "d", "Ł": "L", "Ø": "O", "Đ": "D"})
-_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _TYPO_SHARE = 0.02  # of long month words with a letter lost, doubled or swapped with the next
 # Chance, pattern, replacement; none may join two numbers, nor take the dots out of a numeric date.
 _EDITS = (
@@ -51,7 +53,13 @@ _EDITS = (
 
 @dataclass(frozen=True)
 class DateSplits:
-    """Holds pairs (written, ISO) of each split; no day and no string is in two splits."""
+    """Pairs (written, ISO) of each split; no day and no string is in two splits.
+
+    Args:
+        train: the training pairs.
+        valid: the validation pairs.
+        test: the test pairs.
+    """
 
     train: list[Pair]
     valid: list[Pair]
@@ -63,14 +71,23 @@ class _Writer:
     locale: str
     language: str
     kinds: tuple[tuple[str, ...], ...]
-    months: dict[str, Words]
+    months: dict[str, MonthWords]
     weekdays: dict[str, tuple[str, ...]]
 
 
 def make_dates(*, train: int, valid: int, test: int, seed: int) -> DateSplits:
-    """Write so many pairs of each split, from days of its own: a tenth of all days each for valid and test.
+    """Write dates for each split, from days of its own: a tenth of all days each for valid and test.
 
-    The same seed gives the same pairs.
+    The same arguments give the same pairs.
+
+    Args:
+        train: the number of training pairs.
+        valid: the number of validation pairs.
+        test: the number of test pairs.
+        seed: the seed of all random choices.
+
+    Raises:
+        ValueError: a number is negative, or more than fifty for each day of its split.
     """
     days = sorted({*_DAYS, *_OTHER_DAYS})
     Random(seed).shuffle(days)
@@ -84,7 +101,13 @@ def make_dates(*, train: int, valid: int, test: int, seed: int) -> DateSplits:
 
 
 def write_date(day: datetime.date, *, random: Random, locale: str | None = None) -> str:
-    """Write a day in one of the ways people do, in a locale drawn by its share unless one is given."""
+    """Write a day in one of the ways people do.
+
+    Args:
+        day: the day to write.
+        random: the source of all choices.
+        locale: one of `date_locales.LOCALES`; None draws one by its share.
+    """
     writer = _find_writer(locale or random.choices(date_locales.LOCALES, date_locales.WEIGHTS)[0])
     fields = _fill_fields(day, writer, random)
     while True:  # ends, for year-first numbers fit every day
@@ -94,23 +117,6 @@ def write_date(day: datetime.date, *, random: Random, locale: str | None = None)
             text = template.format_map(fields)
             timed = text if "{time}" in template else add_time(text, language=writer.language, random=random)
             return _roughen(timed, writer, random)
-
-
-@cache
-def list_month_words() -> dict[str, int]:
-    """Map every month word, folded, to its month, leaving out the words that two locales use for two months."""
-    meanings: dict[str, set[int]] = {}
-    for locale in date_locales.LOCALES:
-        for months in _read_months(locale).values():
-            for month, words in enumerate(months, start=1):
-                for word in (*words, *(w.translate(_UMLAUTS) for w in words)):
-                    meanings.setdefault(fold_word(word), set()).add(month)
-    return {word: min(months) for word, months in meanings.items() if len(months) == 1}
-
-
-def fold_word(word: str) -> str:
-    """Reduce a word to what its looser spellings have in common."""
-    return re.sub("[.॰]", "", _drop_accents(word.casefold()))
 
 
 def _write_split(name: str, days: list[datetime.date], count: int, seed: int, meanings: dict[str, str]) -> list[Pair]:
@@ -138,7 +144,7 @@ def _find_writer(locale: str) -> _Writer:
     own = _read_templates(locale)
     informal = date_locales.TEMPLATES.get(locale) or date_locales.TEMPLATES.get(language) or own
     compact = own if language in date_locales.NEVER_COMPACT else date_locales.COMPACT
-    months = {field: _keep_clear(words) for field, words in _read_months(locale).items()}
+    months = {field: _keep_clear(words) for field, words in read_months(locale).items()}
     return _Writer(locale, language, (own, informal, compact, _list_numeric(locale)), months, _read_weekdays(locale))
 
 
@@ -166,22 +172,7 @@ def _list_numeric(locale: str) -> tuple[str, ...]:
     return year_first + tuple(f"{a}{s}{b}{s}{{y}}" for s in "//-. " for a, b in orders)
 
 
-@cache
-def _read_months(locale: str) -> dict[str, Words]:
-    names, language = Locale.parse(locale).months, locale.partition("_")[0]
-    months: list[Words] = []
-    for month in range(1, 13):
-        wide, short = (names["format"][width][month] for width in ("wide", "abbreviated"))
-        more = (date_locales.MORE_SHORT[language, month],) if (language, month) in date_locales.MORE_SHORT else ()
-        dotted = [f"{w}." for w in (short, *more) if language in date_locales.DOTTED and len(w) < len(wide)]
-        wide_alone = names["stand-alone"]["wide"][month] if locale in date_locales.OWN_WIDE else wide
-        short_alone = names["stand-alone"]["abbreviated"][month] if locale in date_locales.OWN_SHORT else short
-        bare = tuple(w.rstrip(".") for w in (short_alone, *more))
-        months.append(((wide,), (wide_alone,), (short, *more, *dotted), bare))
-    return dict(zip(("MMMM", "LLLL", "MMM", "LLL"), zip(*months, strict=True), strict=True))
-
-
-def _keep_clear(words: Words) -> Words:
+def _keep_clear(words: MonthWords) -> MonthWords:
     return tuple(tuple(word for word in month if fold_word(word) in list_month_words()) for month in words)
 
 
@@ -277,21 +268,17 @@ def _roughen(text: str, writer: _Writer, random: Random) -> str:
         text = re.sub(old, new, text) if random.random() < chance else text
     if random.random() < 0.1:
         german = writer.language == "de" and random.random() < 0.5
-        text = text.translate(_UMLAUTS) if german else _drop_accents(text)
+        text = text.translate(UMLAUTS) if german else drop_accents(text)
     text = _recase(text, writer.language, random)
     text = _mistype(text, random) if random.random() < _TYPO_SHARE else text
     digits, chance = date_locales.DIGITS.get(writer.locale, ("", 0.0))
     return text.translate(str.maketrans("0123456789", digits)) if random.random() < chance else text
 
 
-def _drop_accents(text: str) -> str:
-    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text))).translate(_LETTERS)
-
-
 def _recase(text: str, language: str, random: Random) -> str:
     roll = random.random()
     if roll < 0.06:  # capitals lose their accents in Greek, and an i keeps its dot in Turkish
-        text = _drop_accents(text) if language == "el" else text
+        text = drop_accents(text) if language == "el" else text
         return (text.replace("i", "İ") if language == "tr" else text).upper()
     if roll < 0.18:
         return text.lower()

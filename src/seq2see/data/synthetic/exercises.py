@@ -16,7 +16,7 @@ ITEM_SYMBOLS = 3  # of an item in recall
 
 @dataclass(frozen=True)
 class Exercise:
-    """Is one exercise.
+    """One exercise of the Neural Turing Machine.
 
     Args:
         write: makes a pair of a given length.
@@ -30,19 +30,34 @@ class Exercise:
 
 
 def write_copy(length: int, random: Random) -> Pair:
-    """Make a pair of copy: the target repeats the source (section 4.1)."""
+    """Make a pair of copy: the target repeats the source (section 4.1).
+
+    Args:
+        length: the number of symbols.
+        random: the source of all choices.
+    """
     symbols = _join(random.choices(SYMBOLS, k=length))
     return symbols, symbols
 
 
 def write_repeat_copy(length: int, random: Random) -> Pair:
-    """Make a pair of repeat-copy: the target repeats the symbols once for each star behind them (section 4.2)."""
+    """Make a pair of repeat-copy: the target repeats the symbols once for each star behind them (section 4.2).
+
+    Args:
+        length: the number of symbols that are repeated.
+        random: the source of all choices.
+    """
     symbols, times = random.choices(SYMBOLS, k=length), random.randint(1, MAX_REPEATS)
     return _join([*symbols, *"*" * times]), _join(symbols * times)
 
 
 def write_recall(length: int, random: Random) -> Pair:
-    """Make a pair of associative recall: the target is the item after the one that the source names (section 4.3)."""
+    """Make a pair of associative recall: the target is the item after the one that the source names (section 4.3).
+
+    Args:
+        length: the number of items, at least 2; each has three symbols.
+        random: the source of all choices.
+    """
     items: list[str] = []
     while len(items) < length:  # all different, so that there is one answer
         item = _join(random.choices(SYMBOLS, k=ITEM_SYMBOLS))
@@ -89,7 +104,14 @@ def make_exercises(
 
 
 def find_exercise(name: str) -> Exercise:
-    """Return the exercise of a name."""
+    """Return the exercise of a name.
+
+    Args:
+        name: copy, repeat-copy or recall.
+
+    Raises:
+        DataError: there is no such exercise.
+    """
     if name not in EXERCISES:
         known = ", ".join(EXERCISES)
         raise DataError(f"there is no exercise named {name!r}{suggest(name, list(EXERCISES))} (known: {known}).")

@@ -44,7 +44,13 @@ MIN_GAP_PIXELS = 2  # between things
 
 @dataclass(frozen=True)
 class Scene:
-    """Is an image of two things, its caption, which begins with the larger one, and their boxes."""
+    """An image of two things, its caption and their boxes.
+
+    Args:
+        pixels: RGB values from 0 to 255, `[y x 3]`.
+        caption: such as `a red circle left of a blue ring`; it begins with the larger thing.
+        things: both things with their boxes, the larger one first.
+    """
 
     pixels: UInt8[np.ndarray, "y x 3"]
     caption: str
@@ -76,6 +82,12 @@ def read_things(file: Path) -> dict[str, list[NamedBox]]:
     """Read the things of each image by its absolute path, from a file that `write_shapes` wrote.
 
     A file whose first line has no things has none at all.
+
+    Args:
+        file: a `.jsonl` file; of any other file nothing is read.
+
+    Raises:
+        DataError: a line behind the first has no things.
     """
     found: dict[str, list[NamedBox]] = {}
     if not file.name.endswith(".jsonl"):
@@ -101,6 +113,9 @@ def make_scene(random: np.random.Generator) -> Scene:
     """Draw two things of other colour or shape, clearly beside or clearly above each other, on a noisy background.
 
     One is clearly larger and named first; with a random order no model could know what to attend to for the first word.
+
+    Args:
+        random: the source of all choices; the same state gives the same scene.
     """
     names = _name_things(random)
     radii, centres = _place(random)
