@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fast clean
+.PHONY: demo test fast docs clean
 
 demo: .venv/installed  ## make dates, train on them, show a score, a heatmap and a report
 	$(BIN)/seq2see quickstart
@@ -14,6 +14,9 @@ test: .venv/tested check  ## everything that must hold
 
 fast: .venv/tested check  ## the same without what trains or runs whole commands
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+docs: .venv/documented  ## the documentation as a site in site/, strictly: a warning is an error; needs no network
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: check
 check: .venv/tested
@@ -36,5 +39,9 @@ measure:  ## how the source is laid out, in numbers beside their goals
 	$(BIN)/python -m pip install --quiet -e ".[test,images,meteor,transformers]"
 	touch $@
 
+.venv/documented: .venv/installed
+	$(BIN)/python -m pip install --quiet -e ".[docs]"
+	touch $@
+
 clean:
-	rm -rf .venv runs
+	rm -rf .venv runs site

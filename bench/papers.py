@@ -1,4 +1,4 @@
-"""The tables and the figure of docs/papers.md, each by one command:
+"""The tables and the figure of docs/papers/translation.md, each by one command:
 
     python bench/papers.py models --source DIR/{train,val,test}.en --target DIR/{train,val,test}.de --out runs/papers
     python bench/papers.py scores --source DIR/{train,val,test}.en --target DIR/{train,val,test}.de --out runs/scores

@@ -14,6 +14,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "seq2see"
 MAX_FUNCTION_LINES, MAX_FILE_LINES = 60, 300
+MIN_DOCSTRING_SHARE = 25  # lines of docstrings for each 100 lines of code
 # where the kinds of modalities, tasks and traces are defined
 KINDS = ("data/modalities/", "data/tokenizers", "data/storage/", "tasks/", "explain/")
 # questions about the kind of task, source or label that are no isinstance
@@ -68,9 +69,34 @@ def measure_source() -> list[Measure]:
             len(stems) <= 5,
             [f"{k}: {v}" for k, v in stems.items()],
         ),
+        _measure_docstrings(texts, trees),
         Measure(f"functions over {MAX_FUNCTION_LINES} lines", len(functions), "0", not functions, functions),
         Measure(f"files over {MAX_FILE_LINES} lines", len(long), "0", not long, long),
     ]
+
+
+def _measure_docstrings(texts: dict[Path, str], trees: dict[Path, ast.Module]) -> Measure:
+    """Lines of docstrings for each 100 lines that are neither blank nor a comment nor a docstring."""
+    places, docstrings, code = [], 0, 0
+    for file, tree in trees.items():
+        inside = {
+            number
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node) is not None
+            for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1)
+        }
+        rest = [
+            line
+            for number, line in enumerate(texts[file].splitlines(), 1)
+            if number not in inside and line.strip() and not line.lstrip().startswith("#")
+        ]
+        docstrings, code = docstrings + len(inside), code + len(rest)
+        if 100 * len(inside) < MIN_DOCSTRING_SHARE * len(rest):
+            places.append(f"{_name(file)} ({100 * len(inside) / len(rest):.0f})")
+    share = 100 * docstrings / code
+    goal = f"at least {MIN_DOCSTRING_SHARE}"
+    return Measure("lines of docstrings for 100 lines of code", share, goal, share >= MIN_DOCSTRING_SHARE, places)
 
 
 def _list_classes(trees: dict[Path, ast.Module]) -> dict[str, list[str]]:

@@ -48,11 +48,11 @@ def test_pages_link_to_files_that_exist() -> None:
 
 
 def test_the_index_lists_every_page_in_order_and_what_it_names_exists() -> None:
-    rows = [line for line in (FOLDER / "index.md").read_text().splitlines() if re.match(r"\| \[", line)]
-    assert [re.match(r"\| \[[^\]]+\]\(([^)]+)\)", row)[1] for row in rows] == [page.name for page in PAGES]
-    for row in rows:
-        named = re.findall(r"`([^`]+)`", row.split("|")[-2])
-        assert named, row
+    entries = re.findall(r"^- \[[^\]]+\]\(([^)]+)\)\n((?:  .*\n)+)", (FOLDER / "index.md").read_text(), re.MULTILINE)
+    assert [page for page, _ in entries] == [page.name for page in PAGES]
+    for page, entry in entries:
+        named = re.findall(r"`([^`]+)`", " ".join(entry.partition("In this package:")[2].split()))
+        assert named, page
         for name in named:
             resolve(name)
 

@@ -10,12 +10,22 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from pydantic import BaseModel
 from reversal import write_reversals
+from typer.main import get_command
 
 from command import seq2see
+from seq2see.cli.app import app
+from seq2see.config.schema import Config
+from seq2see.config.settings import list_sections
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ANNOTATED = ROOT / "docs" / "annotated"  # test_annotated.py runs these
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "examples/README.md")),
+    *(page for page in sorted((ROOT / "docs").rglob("*.md")) if ANNOTATED not in page.parents),
+]
 BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```", re.MULTILINE | re.DOTALL)
 QUICK = "train.updates=4 train.validate_every=4 train.batch_tokens=256 data.held_out=0.001 search.max_length=6"
 
@@ -23,6 +33,11 @@ QUICK = "train.updates=4 train.validate_every=4 train.batch_tokens=256 data.held
 def blocks(page: Path) -> list[tuple[str, str, str]]:
     """(language, file name or nothing, text) of each fenced block that can be run."""
     return [block for block in BLOCK.findall(page.read_text()) if block[0] in ("bash", "python")]
+
+
+def name_page(page: Path) -> str:
+    """A page by its path in the repository."""
+    return str(page.relative_to(ROOT))
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +71,12 @@ def execute(command: str, folder: Path) -> None:
     assert result.returncode == 0, f"{command}\n{result.stderr}"
 
 
+def list_commands(text: str) -> list[str]:
+    """The commands of a block; a backslash at the end of a line continues it, and `make` is tested elsewhere."""
+    lines = text.replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip() and not line.startswith(("make ", "#"))]
+
+
 def shorten(command: str) -> str:
     """Trainings of the pages, cut to a few updates; a page's own run is trained by the fixture already."""
     if not command.startswith("seq2see train"):
@@ -65,7 +86,7 @@ def shorten(command: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page)], ids=name_page)
 def test_what_a_page_says_runs(page: Path, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(place, folder)
@@ -75,9 +96,8 @@ def test_what_a_page_says_runs(page: Path, place: Path, tmp_path: Path, monkeypa
         if file:
             (folder / file).write_text(text)
         elif language == "bash":
-            for line in text.splitlines():
-                if line and not line.startswith("make "):
-                    execute(shorten(line), folder)
+            for command in list_commands(text):
+                execute(shorten(command), folder)
         else:
             (folder / "snippet.py").write_text(text)
             runpy.run_path("snippet.py")
@@ -89,6 +109,53 @@ def test_pages_link_to_files_that_exist() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "```sh\n" in page.read_text()], ids=name_page)
+def test_commands_that_need_more_than_a_test_has_can_be_read(page: Path) -> None:
+    """Blocks of `sh` need data, time or extras: of their commands, the options and settings are checked."""
+    for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+        for command in list_commands(block):
+            for words in split_at_operators(shlex.split(command, comments=True)):
+                if words[:1] == ["seq2see"]:
+                    check_options(words[1:])
+
+
+def split_at_operators(words: list[str]) -> list[list[str]]:
+    """The commands between pipes, redirections and the like."""
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if word in ("|", "&&", "||", "&", ";", ">"):
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    return commands
+
+
+def check_options(words: list[str]) -> None:
+    """A command has every option that is named, and a setting has a key that exists."""
+    group = get_command(app)
+    with typer.Context(group, info_name="seq2see") as context:
+        name, command, rest = group.resolve_command(context, list(words))
+    assert command is not None
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    for word in rest:
+        if word.startswith("-") and len(word) > 1:
+            assert word.partition("=")[0] in known | {"--help"}, f"seq2see {name} has no {word}"
+    settings = [word for word in rest if re.match(r"[a-z_]+(\.[a-z_]+)*=", word)]
+    if name == "train" and settings:
+        check_settings(settings)
+
+
+def check_settings(settings: list[str]) -> None:
+    """Each setting has a section and a key of the schema; what comes below a part is the business of that part."""
+    for setting in settings:
+        section: type[BaseModel] | None = Config
+        for key in setting.partition("=")[0].split("."):
+            if section is not None:
+                assert key in section.model_fields, f"{setting}: there is no key {key}"
+                section = list_sections(section).get(key)
+
+
 def test_the_presets_the_readme_lists_are_those_there_are() -> None:
-    listed = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?`) \|", (ROOT / "README.md").read_text(), re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`([\w-]+)`", row)]
     assert sorted(listed) == sorted(path.stem for path in (ROOT / "src/seq2see/presets").glob("*.yaml"))

@@ -79,7 +79,7 @@ def test_what_is_read_is_not_written_over(run: Path, tmp_path: Path) -> None:
         ["predict", run, "in.txt", "-o", "out.txt", "--alignments", "in.txt"],
         ["align", run, "in.tsv", "-o", "in.tsv"],
     ):
-        assert "must not replace what is read" in refused(seq2see(*words, cwd=tmp_path))
+        assert "must not replace an input" in refused(seq2see(*words, cwd=tmp_path))
     (tmp_path / "a.json").write_text("abc\n")
     assert "must not replace" in refused(seq2see("inspect", run, "@a.json", "-o", "a.json", cwd=tmp_path))
     assert [(tmp_path / f"in.{kind}").read_text() for kind in ("txt", "tsv")] == ["abc\n", "abc\tcba\n"]
@@ -532,6 +532,6 @@ def test_a_share_that_cannot_be_is_refused_with_its_place(tmp_path: Path) -> Non
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     strange = b"a\xe9b".decode(errors="surrogateescape")  # as Python hears it
     for words in (["inspect", "run", strange], ["predict", "run", "--ban", strange], ["train", "x", "--out", strange]):
-        assert "what is typed must be UTF-8, or the name of a file; got 'a\\udce9b'" in refused(seq2see(*words))
+        assert "an argument must be UTF-8, or the name of a file; got 'a\\udce9b'" in refused(seq2see(*words))
     (tmp_path / strange).touch()
     assert "a file with both sides must" in seq2see("doctor", strange, cwd=tmp_path).stderr

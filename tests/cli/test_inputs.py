@@ -14,7 +14,7 @@ from seq2see.data.modalities.image import ImageModality
 from seq2see.data.modalities.label_set import LabelSet
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
-from seq2see.data.tokenizers import Characters
+from seq2see.data.trainable_tokenizers import Characters
 from seq2see.search.options import DecodeOptions
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.transduction import Transduction
@@ -56,7 +56,7 @@ def test_a_file_of_pairs_is_not_taken_for_inputs_in_silence(
     name: str, line: str, warns: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     warn_of_columns(Path(name), [line])
-    assert ("columns and all" in capsys.readouterr().err) == warns
+    assert ("with all its columns" in capsys.readouterr().err) == warns
 
 
 def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,8 @@ import pytest
 from seq2see.core import registry
 from seq2see.core.errors import ConfigError
 from seq2see.core.part_sizes import SIZES
-from seq2see.core.registry import TABLE, Part, find, names, part, suggest
+from seq2see.core.part_table import TABLE
+from seq2see.core.registry import Part, find, names, part, suggest
 
 
 class Inner:
@@ -51,7 +52,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two parts of our own beside those of the package."""
     own = {"score": {"inner": f"{__name__}:Inner"}, "reader": {"outer": f"{__name__}:Outer"}}
     for group, entries in own.items():
-        monkeypatch.setitem(registry.TABLE, group, {**TABLE[group], **entries})
+        monkeypatch.setitem(TABLE, group, {**TABLE[group], **entries})
 
 
 def refuse(act: Callable[[], Any]) -> ConfigError:

@@ -16,7 +16,8 @@ from babel.dates import format_date
 from seq2see.data.synthetic import date_locales as locales
 from seq2see.data.synthetic import dates
 from seq2see.data.synthetic.date_locales import LOCALES
-from seq2see.data.synthetic.dates import DateSplits, fold_word, list_month_words, make_dates, write_date
+from seq2see.data.synthetic.dates import DateSplits, make_dates, write_date
+from seq2see.data.synthetic.month_words import fold_word, list_month_words
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TIME = re.compile(

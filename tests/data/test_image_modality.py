@@ -18,7 +18,8 @@ from seq2see.data.checks import image_checks as gallery
 from seq2see.data.checks.image_checks import find_unreadable
 from seq2see.data.formats import image_file as module
 from seq2see.data.formats.image_file import measure_image, open_image, read_image
-from seq2see.data.modalities.image import ImageModality, move
+from seq2see.data.modalities.image import ImageModality
+from seq2see.data.modalities.image_sources import move
 from seq2see.data.storage.dataset import Store
 from seq2see.data.storage.packed import pack
 

@@ -5,7 +5,7 @@ import pytest
 from seq2see.core.errors import DataError, TokenError
 from seq2see.data.modalities.label_set import Labels, LabelSet
 from seq2see.data.modalities.learn import read_target
-from seq2see.data.modalities.modality import match_targets
+from seq2see.data.modalities.target import match_targets
 
 
 def test_one_label_a_source() -> None:

@@ -14,7 +14,8 @@ from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import Store, cache_folder, prepare
 from seq2see.data.storage.packed import pack
-from seq2see.data.tokenizers import Characters, Tokenizer
+from seq2see.data.tokenizers import Tokenizer
+from seq2see.data.trainable_tokenizers import Characters
 
 PAIRS = Pairs(["ab", "b", "abab"], ["b", "bb", "a"], [1, 2, 3])
 
@@ -135,7 +136,7 @@ from pathlib import Path
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import prepare
 from seq2see.data.modalities.text import TextModality
-from seq2see.data.tokenizers import Characters
+from seq2see.data.trainable_tokenizers import Characters
 
 tokenizer = Characters().learn(["ab"])
 for _ in range(2):

@@ -10,7 +10,8 @@ import pytest
 from seq2see.core.errors import TokenError
 from seq2see.core.registry import find, names, part
 from seq2see.core.special_tokens import END, SPECIAL_TOKENS, UNKNOWN
-from seq2see.data.tokenizers import Tokenizer, Words
+from seq2see.data.tokenizers import Tokenizer
+from seq2see.data.trainable_tokenizers import Words
 
 TEXTS = [
     "",

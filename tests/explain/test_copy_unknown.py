@@ -4,7 +4,7 @@ import numpy as np
 
 from seq2see.core.special_tokens import END, UNKNOWN
 from seq2see.core.token import Token
-from seq2see.data.tokenizers import Words
+from seq2see.data.trainable_tokenizers import Words
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace
 from seq2see.explain.copy_unknown import replace_unknown
 from seq2see.tasks.task import Output

@@ -17,7 +17,8 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.registry import part
 from seq2see.core.special_tokens import START
 from seq2see.core.token import Token
-from seq2see.data.modalities.image import ImageModality, list_cells
+from seq2see.data.modalities.image import ImageModality
+from seq2see.data.modalities.image_cells import list_cells
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.occluded_image import OccludedImage
 from seq2see.data.modalities.text import TextModality

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from seq2see.core.registry import TABLE
+from seq2see.core.part_table import TABLE
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.document_trace import AttendedSentence, AttendedWord, DocumentTrace
 from seq2see.explain.output_trace import OutputTrace, Renderer

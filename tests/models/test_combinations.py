@@ -7,7 +7,8 @@ import pytest
 import torch
 from company import check_company
 
-from seq2see.core.registry import TABLE, find, names
+from seq2see.core.part_table import TABLE
+from seq2see.core.registry import find, names
 from seq2see.testing import (
     check_decoder,
     check_encoder,

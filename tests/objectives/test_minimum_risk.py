@@ -32,7 +32,7 @@ from seq2see.objectives.minimum_risk import (
 from seq2see.search.hypothesis import Limits
 from seq2see.search.sample import draw
 from seq2see.search.walk import walk
-from seq2see.training.prepare import Job
+from seq2see.training.job import Job
 
 TRANSFORMER = {"kind": "transformer", "size": 8, "inner_size": 16, "layers": 1, "heads": 2}
 MODELS = {"rnn": SMALL, "transformer": {"encoder": TRANSFORMER, "decoder": TRANSFORMER}}

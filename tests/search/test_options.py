@@ -15,14 +15,14 @@ from seq2see.core.errors import SearchError
 from seq2see.search.beam import Beam
 from seq2see.search.factory import read_options
 from seq2see.search.mbr import MinimumBayesRisk
-from seq2see.search.option_table import BEGIN, END, insert_table, render_table
+from seq2see.search.option_table import BEGIN, END, LINE_LENGTH, insert_options, render_options
 from seq2see.search.options import OPTIONS, DecodeKeywords, DecodeOptions
 from seq2see.search.rules import Rules
 from seq2see.search.sample import Sample
 
 NAMES = [field.name for field in fields(DecodeOptions)]
 HELP = {option.name: option.help for option in OPTIONS}
-GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "predicting.md"
 
 
 @pytest.mark.parametrize(("command", "without"), [("predict", []), ("evaluate", ["n_best"]), ("compare", ["n_best"])])
@@ -59,11 +59,13 @@ def test_http_requests_and_the_page_have_every_option_with_its_help() -> None:
     assert all(each.searches for each in page)
 
 
-def test_the_guide_has_the_table_of_all_options() -> None:
-    page = GUIDE.read_text(encoding="utf-8")
+def test_the_guide_has_the_list_of_all_options() -> None:
+    page, listed = GUIDE.read_text(encoding="utf-8"), render_options()
     assert page.count(BEGIN) == page.count(END) == 1
-    assert insert_table(page) == page, "run: python -m seq2see.search.option_table docs/guide.md"
-    assert all(f"| `{name}` |" in render_table() for name in NAMES)
+    assert insert_options(page) == page, "run: python -m seq2see.search.option_table docs/guide/predicting.md"
+    for name in NAMES:
+        assert listed.count(f"- **`--{name.replace('_', '-')}`** / `{name}` (") == 1, name
+    assert max(map(len, listed.splitlines())) <= LINE_LENGTH
 
 
 def strip_none(hint: Any) -> Any:

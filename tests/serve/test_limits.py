@@ -14,7 +14,7 @@ from seq2see.core.registry import part
 from seq2see.models.seq2seq import build_seq2seq
 from seq2see.runs.run import load
 from seq2see.serve.application import make_app
-from seq2see.serve.batch_queue import count_heads
+from seq2see.serve.decoding_cost import count_heads
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prometheus_metrics import Counter, Histogram

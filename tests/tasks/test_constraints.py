@@ -17,9 +17,9 @@ from seq2see.core.registry import names, part
 from seq2see.core.special_tokens import END, START, UNKNOWN
 from seq2see.core.token import Token
 from seq2see.data.modalities.label_set import Labels
-from seq2see.data.modalities.modality import match_targets
+from seq2see.data.modalities.target import match_targets
 from seq2see.data.pairs import Pairs
-from seq2see.data.tokenizers import Words
+from seq2see.data.trainable_tokenizers import Words
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.copy_unknown import find_word, replace_unknown
 from seq2see.explain.text_attention import explain_text

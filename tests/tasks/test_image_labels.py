@@ -10,7 +10,7 @@ from PIL import Image
 from seq2see.config.load import load_config
 from seq2see.core.errors import AttentionError
 from seq2see.core.trace import tracing
-from seq2see.data.modalities.image import list_cells
+from seq2see.data.modalities.image_cells import list_cells
 from seq2see.data.pairs import Pairs
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.classifier_attention import explain_label

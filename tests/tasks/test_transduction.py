@@ -20,7 +20,7 @@ from seq2see.data.modalities.image import ImageModality
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import Store
 from seq2see.data.storage.packed import pack
-from seq2see.data.tokenizers import Characters
+from seq2see.data.trainable_tokenizers import Characters
 from seq2see.metrics.meteor import Meteor, MeteorError
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.run import Run

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.memory import Memory
-from seq2see.core.registry import TABLE
+from seq2see.core.part_table import TABLE
 from seq2see.explain.text_attention import explain_text
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from seq2see.data.batch import Batch, collate
 from seq2see.data.modalities.text import TextModality
-from seq2see.data.tokenizers import Characters
+from seq2see.data.trainable_tokenizers import Characters
 from seq2see.models.network import Network
 from seq2see.objectives.objective import Loss
 from seq2see.tasks.transduction import Transduction

@@ -12,7 +12,7 @@ from torch import nn
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.data.modalities.text import TextModality
-from seq2see.data.tokenizers import Characters
+from seq2see.data.trainable_tokenizers import Characters
 from seq2see.models.network import Network
 from seq2see.tasks.transduction import Transduction
 from seq2see.training.learner import Learner, Sums

@@ -38,8 +38,8 @@ def test_a_preparation_tells_what_is_left_where_there_is_no_bar(
             tell(done, 290)
     # one image a second since the first 100, which were there before; a line a minute
     assert read(paper) == [
-        "looking at images: 160 of 290, ETA 0:02:10",
-        "looking at images: 230 of 290, ETA 0:01:00",
+        "preparing images: 160 of 290, ETA 0:02:10",
+        "preparing images: 230 of 290, ETA 0:01:00",
     ]
 
 
@@ -50,7 +50,7 @@ def test_the_images_of_a_second_file_have_a_pace_of_their_own(paper: Console, mo
         for done, total in ((0, 1000), (1000, 1000), (0, 100), (50, 100)):
             tell(done, total)
     # half of the second file in a hundred seconds, whatever the first one took
-    assert read(paper) == ["looking at images: 50 of 100, ETA 0:01:40"]
+    assert read(paper) == ["preparing images: 50 of 100, ETA 0:01:40"]
 
 
 TEXTS = {"valid_loss": 1.5, "exact_match": 0.0, "bleu": 31.25, "chrf": 50.0}

@@ -1,4 +1,4 @@
-"""The command line: one file a command, which turns arguments into calls of the Python API and prints the results.
+"""The command line: one file for each command, which calls the Python API with its arguments and prints the results.
 
 Nothing is computed here. Importing `app` must stay light: no torch, numpy or pydantic before a command runs.
 """

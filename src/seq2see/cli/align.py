@@ -1,4 +1,4 @@
-"""`seq2see align`: word alignments by attention, and their alignment error rate."""
+"""`seq2see align`: word alignments from attention, and their alignment error rate (AER)."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from seq2see.runs.word_alignment import Outcome
 
 GoldOption = Annotated[
-    Path | None, typer.Option("--gold", help="Links by people, a line a pair: 0-1 sure, 0?1 or 0p1 possible.")
+    Path | None,
+    typer.Option("--gold", help="Gold alignments, one line for each pair: 0-1 is sure, 0?1 or 0p1 possible."),
 ]
 
 
@@ -31,11 +32,11 @@ def align(
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write links here, not to standard output.")] = None,
     gold: GoldOption = None,
     map_name: Annotated[str | None, typer.Option("--map", help="The attention map to take links from.")] = None,
-    head: Annotated[int | None, typer.Option(min=1, help="The head of the map; else the mean of all.")] = None,
+    head: Annotated[int | None, typer.Option(min=1, help="The head of the map, from 1; else the mean of all.")] = None,
     threshold: Annotated[float, typer.Option(min=0, max=1, help="Leave out links with less attention.")] = 0.0,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Link the words of given pairs by the attention of a run while it writes the given targets.
+    """Link the words of given pairs by the attention of a run that is forced to write the given targets.
 
     \b
     Links are written 0-0 1-2 (source word, target word, from 0). With --gold, every map and head is scored.
@@ -71,14 +72,24 @@ def align(
 
 
 def describe_outcome(found: "Outcome", count: int) -> str:
-    """Which attention the links come from, and how words were counted."""
+    """Return a sentence that says which attention the links come from, and how words were counted.
+
+    Args:
+        found: the links of all pairs, and the head they come from.
+        count: the number of pairs.
+    """
     left, right = found.alignment.units
     counted = f"source counted in {left}, target in {right}, from 0"
     return f"{say_count(count, 'pair')} linked by {found.chosen} ({found.why}); {counted}"
 
 
 def table_choices(ranked: "dict[HeadSelection, Agreement]", chosen: "HeadSelection") -> "Table":
-    """The error rate of each map and head, the best one marked."""
+    """Return a table with the alignment error rate of each map and head.
+
+    Args:
+        ranked: the agreement of each head with the gold alignments, in the order of the rows.
+        chosen: the head whose links are written; it is marked as best if several heads were tried.
+    """
     from rich.table import Table
 
     signature = ranked[chosen].signature

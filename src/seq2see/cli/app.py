@@ -1,4 +1,4 @@
-"""The command line: one file a command; nothing heavy is imported before a command runs."""
+"""The application of the command line; no heavy package is imported before a command runs."""
 
 import io
 import os
@@ -33,7 +33,7 @@ from seq2see.system.processes import own_process
 
 app = typer.Typer(
     name="seq2see",
-    help="Sequence-to-sequence models you can see through: train, predict, measure, look inside.\n\n"
+    help="Sequence-to-sequence models you can see through: train, predict, evaluate, explain.\n\n"
     "Start with: seq2see quickstart",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -51,7 +51,7 @@ app.command()(cache.cache)
 
 
 def _tell_version(wanted: bool) -> bool:
-    """What to name when something is reported; torch is asked for its version without importing it."""
+    """Print the versions that a bug report needs; that of torch is read without importing it."""
     if wanted:
         print(f"seq2see {__version__} with torch {version('torch')} on Python {python_version()}")
         raise typer.Exit
@@ -64,15 +64,15 @@ def _listen(
         bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print versions and exit.")
     ] = False,
 ) -> None:
-    """What can be said before any command."""
+    """Take the options that come before any command."""
 
 
 def main() -> None:
-    """Run a command; a mistake we can explain is one line and exit code 2 (with --debug, a traceback)."""
+    """Run a command; print an error that we can explain as one line, with exit code 2 (with --debug, a traceback)."""
     debug = "--debug" in sys.argv
     sys.argv = [word for word in sys.argv if word != "--debug"]
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # as our input is, whatever the terminal says; names of files stay the bytes they are
+        # UTF-8 like our input, whatever the locale; bytes of file names that are not UTF-8 stay as they are
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     own_process()
     try:
@@ -80,22 +80,22 @@ def main() -> None:
             _check_words(sys.argv)
             app()
         finally:
-            sys.stdout.flush()  # a disk that is full is noticed here
+            sys.stdout.flush()  # raises an error here if the disk is full
     except (Seq2SeeError, OSError) as error:
         if debug:
             raise
         if isinstance(error, OSError):
             _drop_output()
-        if not isinstance(error, BrokenPipeError):  # whoever reads has seen enough
+        if not isinstance(error, BrokenPipeError):  # the reader, such as head, has closed the pipe
             print(f"seq2see: {_explain(error)}", file=sys.stderr)
         sys.exit(2)
 
 
 def _check_words(words: Sequence[str]) -> None:
-    """Whoever types other bytes than UTF-8 must mean a file, which may have any name."""
+    """Refuse an argument that is not UTF-8, unless it is the name of a file, which may have any bytes."""
     for word in words:
         if not is_text(word) and not os.path.lexists(word):
-            raise Seq2SeeError(f"what is typed must be UTF-8, or the name of a file; got {word!r}; write it anew.")
+            raise Seq2SeeError(f"an argument must be UTF-8, or the name of a file; got {word!r}; type it again.")
 
 
 def _explain(error: Exception) -> str:
@@ -105,6 +105,6 @@ def _explain(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Let what could not be written go, or Python would try again at the end, and complain."""
+    """Discard output that could not be written, or Python would try again at its end and print another error."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""`seq2see cache`: where prepared data is kept, how large it is, and how to remove it."""
+"""`seq2see cache`: the folder of prepared data, its size, and how to empty it."""
 
 from typing import Annotated
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ScoreColumn(StrEnum):
-    """What can be drawn against the length of the source."""
+    """The metrics that can be drawn against the length of the source."""
 
     bleu = "bleu"
     chrf = "chrf"
@@ -33,7 +33,9 @@ class ScoreColumn(StrEnum):
 
 ByOption = Annotated[
     ScoreColumn | None,
-    typer.Option(help="The score to draw and to list by length.", show_default="bleu, or exact_match for want of it"),
+    typer.Option(
+        help="The score to draw and to list by length.", show_default="bleu, or exact_match if there is no BLEU"
+    ),
 ]
 
 
@@ -93,7 +95,15 @@ def compare(
 
 
 def check_outputs(out: Path | None, plot: Path | None) -> None:
-    """Refuse names that no page and no figure can have."""
+    """Refuse file names with the wrong ending for a page or a figure.
+
+    Args:
+        out: the file of the page, which must end in .html; None for no page.
+        plot: the file of the figure, which must end in .png or .svg; None for no figure.
+
+    Raises:
+        Seq2SeeError: a name has another ending.
+    """
     if out is not None and out.suffix.lower() != ".html":
         raise Seq2SeeError(f"the name of the page must end in .html; got {out}.")
     if plot is not None:
@@ -103,7 +113,16 @@ def check_outputs(out: Path | None, plot: Path | None) -> None:
 
 
 def read_common_pairs(runs: "Mapping[str, Run]", origin: "Origin", *, plots: bool) -> "Pairs":
-    """The pairs that all runs are compared on; runs that cannot be compared are refused."""
+    """Read the pairs on which the runs are compared.
+
+    Args:
+        runs: the runs by name; the pairs are read as the first was trained.
+        origin: the files of the pairs.
+        plots: whether scores are drawn by source length, which images do not have.
+
+    Raises:
+        Seq2SeeError: the runs cannot be compared with each other, or the pairs do not suit one of them.
+    """
     from seq2see.runs.comparison import check_runs
     from seq2see.runs.data_files import read_as_trained
 
@@ -120,7 +139,15 @@ def read_common_pairs(runs: "Mapping[str, Run]", origin: "Origin", *, plots: boo
 def save_comparison(
     sheet: "Sheet", lengths: "LengthScores | None", *, out: Path | None, plot: Path | None, metric: str | None
 ) -> None:
-    """Write the page and the figure of a comparison, if they are wanted."""
+    """Write the page and the figure of a comparison.
+
+    Args:
+        sheet: the comparison, as the page shows it.
+        lengths: the scores by source length; None for images, without a figure.
+        out: the file of the page; None for no page.
+        plot: the file of the figure; None for no figure.
+        metric: the metric to draw; None draws BLEU, or exact match if there is no BLEU.
+    """
     from seq2see.render.figures.length_curve import save_lengths
     from seq2see.render.html.comparison_page import render_comparison
     from seq2see.render.html.page import save_page

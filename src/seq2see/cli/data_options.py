@@ -1,4 +1,4 @@
-"""What the commands share about data files on the command line."""
+"""The options for data files that several commands share."""
 
 import os
 from collections.abc import Sequence
@@ -11,21 +11,31 @@ import typer
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin
 
-SourceOption = Annotated[Path | None, typer.Option("--source", help="One source a line, with --target.")]
-TargetOption = Annotated[Path | None, typer.Option("--target", help="The targets of --source, line by line.")]
-
-
+SourceOption = Annotated[
+    Path | None, typer.Option("--source", help="A file with one source in each line; with --target.")
+]
+TargetOption = Annotated[Path | None, typer.Option("--target", help="A file with the target of each line of --source.")]
 FieldsOption = Annotated[str | None, typer.Option("--fields", help="Columns to use, as SOURCE,TARGET.")]
-
-
 BleuOption = Annotated[
     str,
-    typer.Option("--bleu-tokenizer", help="How sacrebleu cuts texts for BLEU: 13a, none, zh, char, intl, ja-mecab ..."),
+    typer.Option(
+        "--bleu-tokenizer", help="The tokenizer of sacrebleu for BLEU: 13a, none, zh, char, intl, ja-mecab ..."
+    ),
 ]
 
 
 def name_origin(data: Path | None, source: Path | None, target: Path | None, fields: str | None = None) -> Origin:
-    """One file with both sides, or two parallel files; anything else is an error."""
+    """Return the origin of pairs: one file with both sides, or two parallel files.
+
+    Args:
+        data: the file with both sides, or a folder; None if there are two files.
+        source: the file of the sources; None if there is one file.
+        target: the file of the targets; None if there is one file.
+        fields: the columns of `data` to use, as `SOURCE,TARGET`; None for its usual columns.
+
+    Raises:
+        DataError: neither or both of the two forms are given, or only one of two files.
+    """
     if data is not None and source is None and target is None:
         return Origin(data.absolute(), fields=name_fields(fields))
     if data is None and source is not None and target is not None:
@@ -34,7 +44,14 @@ def name_origin(data: Path | None, source: Path | None, target: Path | None, fie
 
 
 def name_fields(fields: str | None) -> tuple[str, str] | None:
-    """The two columns that `SOURCE,TARGET` names."""
+    """Return the two columns that `SOURCE,TARGET` names.
+
+    Args:
+        fields: the two names with a comma between them; None returns None.
+
+    Raises:
+        DataError: there are not two different names.
+    """
     names = [name.strip() for name in fields.split(",")] if fields is not None else []
     if fields is not None and (len(names) != 2 or not all(names)):
         raise DataError(f"--fields takes two names with a comma between them; got {fields!r}.")
@@ -44,15 +61,28 @@ def name_fields(fields: str | None) -> tuple[str, str] | None:
 
 
 def keep_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -> None:
-    """Refuse to write over what is read, by whatever path it is named."""
+    """Refuse to write a file that is also read, even if two different paths name it.
+
+    Args:
+        outputs: the files to write; None stands for an option that was not given.
+        inputs: the files to read; None stands for an option that was not given.
+
+    Raises:
+        DataError: a file is both.
+    """
     there = [[file for file in files if file is not None and os.path.isfile(file)] for files in (outputs, inputs)]
     for out, file in product(*there):
         if os.path.samefile(out, file):
-            raise DataError(f"what is written must not replace what is read; got {out} for both; choose another.")
+            raise DataError(f"an output must not replace an input; got {out} for both; choose another file.")
 
 
 def show_findings(findings: list[Finding], *, most: int = 12) -> None:
-    """Print findings, the worst first."""
+    """Print findings about data on standard error, the worst first.
+
+    Args:
+        findings: the findings.
+        most: the most findings to print; the number of the others is printed.
+    """
     order = {"error": 0, "warning": 1, "note": 2}
     colours = {"error": typer.colors.RED, "warning": typer.colors.YELLOW, "note": None}
     ranked = sorted(findings, key=lambda finding: order[finding.level])

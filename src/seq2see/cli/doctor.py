@@ -1,4 +1,4 @@
-"""`seq2see doctor`: look at data before any time is spent."""
+"""`seq2see doctor`: check data before a training."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,11 +13,11 @@ def doctor(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
-    test: Annotated[Path | None, typer.Option(help="Held-out data in one file, to look for leakage.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test data in one file, to find leakage.")] = None,
 ) -> None:
-    """Find what will hurt a training: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
+    """Find problems of training data: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
 
-    Of images also those that are missing or cannot be opened.
+    Images that are missing or cannot be opened are listed, too.
 
     \b
     Examples:
@@ -44,4 +44,4 @@ def doctor(
     if diagnosis.errors:
         raise typer.Exit(2)
     if not diagnosis.findings:
-        typer.echo("Nothing to complain about.")
+        typer.echo("No problems found.")

@@ -1,4 +1,4 @@
-"""`seq2see evaluate`: every metric of the task, each with its signature."""
+"""`seq2see evaluate`: all metrics of a run on test data, each with its signature."""
 
 import json
 from dataclasses import asdict
@@ -76,7 +76,12 @@ def evaluate(
 
 
 def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:
-    """Print metrics as a table."""
+    """Print metrics as a table.
+
+    Args:
+        metrics: the metrics, a row for each.
+        title: the title of the table.
+    """
     from rich.console import Console
 
     from seq2see.cli.training_report import metric_table
@@ -85,7 +90,12 @@ def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:
 
 
 def note_meteor(run: "Run", pairs: "Pairs") -> None:
-    """Say why captions have no METEOR score, if they have none."""
+    """Print why captions get no METEOR score, if they get none.
+
+    Args:
+        run: the run, which counts as one for captions if it reads images.
+        pairs: the pairs; the note is printed only if a source has several references.
+    """
     from seq2see.metrics.meteor import explain_absence
 
     absence = explain_absence() if pairs.more and run.task.source.name == "image" else None

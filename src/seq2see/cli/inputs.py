@@ -15,16 +15,32 @@ if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
     from seq2see.runs.run import Run
 
-COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # what a line of several columns has in it
+COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # by file ending: a sign of several columns
 
 
 def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
-    """The sources that files hold or name, in their order."""
+    """Return the sources that files contain or name, in order.
+
+    Args:
+        run: the run, which reads texts or images.
+        files: one file of texts, or images, folders and lists of images; none, or `-`, is standard input.
+
+    Raises:
+        DataError: the run reads something else, or a file cannot be read.
+    """
     return READERS[run.task.source.reads](run, files)
 
 
 def read_text_file(run: "Run", files: Sequence[Path]) -> list[str]:
-    """The lines of one file, each of which is a text."""
+    """Return the lines of one file, each of which is a text.
+
+    Args:
+        run: a run that reads texts.
+        files: one file at most; none is standard input.
+
+    Raises:
+        DataError: there are several files, or the file is an image.
+    """
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
     for file in files:
@@ -36,11 +52,16 @@ def read_text_file(run: "Run", files: Sequence[Path]) -> list[str]:
 
 
 def warn_of_columns(file: Path, lines: Sequence[str]) -> None:
-    """Warn that every line of a file with columns is one input as a whole."""
+    """Warn if a file has columns, because every whole line of it is one input.
+
+    Args:
+        file: the file, whose ending says whether it may have columns.
+        lines: its lines, of which the first is checked.
+    """
     sign = COLUMNS.get(file.suffix.lower())
     if sign is not None and any(sign in line for line in lines[:1]):
         typer.secho(
-            f"warning: {file}: every line is one input as it stands, columns and all; give a file of inputs alone "
+            f"warning: {file}: every whole line is one input, with all its columns; give a file of inputs alone "
             "(for pairs there is `seq2see evaluate`).",
             fg=typer.colors.YELLOW,
             err=True,
@@ -48,13 +69,30 @@ def warn_of_columns(file: Path, lines: Sequence[str]) -> None:
 
 
 def refuse_image(run: "Run", file: Path) -> None:
-    """Tell whoever gives an image to a run that reads texts; a text that looks like a name of one is a text."""
+    """Refuse an image as the input of a run that reads texts.
+
+    Args:
+        run: the run.
+        file: an argument of the command line; if no such image exists, it may be a text, and is accepted.
+
+    Raises:
+        DataError: the file is an image and the run reads texts.
+    """
     if not run.task.source.accepts(file):
         raise DataError("this is an image, and the run reads texts; give a text, or a run for images.", file=file)
 
 
 def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
-    """Refuse data of another modality than the run reads, or with none of its labels; warn of unknown labels."""
+    """Refuse data that does not suit a run, and warn of labels that it does not know.
+
+    Args:
+        run: the run.
+        pairs: the data.
+        name: the name of the run in messages.
+
+    Raises:
+        DataError: the data is of another modality than the run reads, or has none of its labels.
+    """
     from seq2see.data.checks.infer import infer_modality
 
     wanted, given = run.task.source.reads, infer_modality(pairs)
@@ -68,13 +106,19 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
         raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
     if new:
         message = (
-            f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}: mistakes for certain"
+            f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}; they count as mistakes"
         )
         typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 
 def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") -> None:
-    """Warn of lines that are longer than all of training, which take long and seldom succeed."""
+    """Warn of inputs that are longer than all of the training, because they take long and are seldom right.
+
+    Args:
+        run: the run; nothing is printed if its outputs are labels.
+        lines: the inputs.
+        remedy: what the warning advises, as its last words.
+    """
     longest = run.config.data.max_tokens
     if not run.task.writes_text:
         return
@@ -86,15 +130,19 @@ def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") 
         who = f"line {number}" if len(lines) > 1 else "the input"
         others = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
         typer.secho(
-            f"warning: {who}{others} has {size:,} tokens, and training showed none with over {longest:,} "
-            f"(data.max_tokens); expect little and wait long, {remedy}.",
+            f"warning: {who}{others} has {size:,} tokens, and training had none with over {longest:,} "
+            f"(data.max_tokens); expect mistakes and a long wait, {remedy}.",
             fg=typer.colors.YELLOW,
             err=True,
         )
 
 
 def read_lines(file: Path) -> list[str]:
-    """The lines of a file; - is standard input."""
+    """Return the lines of a file.
+
+    Args:
+        file: the file, in UTF-8; `-` is standard input.
+    """
     from seq2see.data.formats.lines import decode, read_bytes, split_lines
 
     if str(file) == "-" and sys.stdin.isatty():
@@ -104,12 +152,27 @@ def read_lines(file: Path) -> list[str]:
 
 
 def read_image_files(run: "Run", files: Sequence[Path]) -> list[str]:
-    """The paths of images that files and folders hold or name."""
+    """Return the paths of images for a run that reads images.
+
+    Args:
+        run: the run.
+        files: the images, folders or lists, as for `read_images`.
+    """
     return read_images(run.task.source, files)
 
 
 def read_images(images: "Modality", files: Sequence[Path]) -> list[str]:
-    """The paths of all images that can be read; the others are warned of, and left out, or blank in a list."""
+    """Return the paths of all images that can be read, and warn of the others.
+
+    Args:
+        images: the modality of the run, which tries to open the images.
+        files: images, folders of images, or lists: a .txt or .lst file, or `-` for standard input, with a path in each
+            line. An image that cannot be read is left out, but in a list its line becomes blank. No files: standard
+            input.
+
+    Raises:
+        DataError: no image can be read.
+    """
     named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_images(file)]
     broken = images.find_broken(path for path, _ in named if path.strip())
     for error in broken.values():
@@ -121,7 +184,7 @@ def read_images(images: "Modality", files: Sequence[Path]) -> list[str]:
 
 
 def _list_images(file: Path) -> list[str]:
-    """An image itself, those in a folder and the folders in it, or those that the lines of a text name."""
+    """Return an image itself, the images in a folder and its sub-folders, or the lines of a list."""
     from seq2see.data.formats.folders import list_files
     from seq2see.data.formats.image_paths import IMAGE_ENDINGS
 
@@ -131,7 +194,7 @@ def _list_images(file: Path) -> list[str]:
 
 
 def _is_list(file: Path) -> bool:
-    """Whether the lines of a file name images."""
+    """Tell whether a file is a list of images."""
     return str(file) == "-" or file.suffix.lower() in (".txt", ".lst")
 
 

@@ -1,4 +1,4 @@
-"""`seq2see inspect`: the attention of a run for one input."""
+"""`seq2see inspect`: the attention of a run behind its output for one input."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -28,15 +28,15 @@ def inspect(
     ] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
     name: Annotated[
-        str | None, typer.Option("--map", help="Maps whose name has this in it, or all; else those to the source.")
+        str | None, typer.Option("--map", help="Show maps whose name contains this, or all; else those to the source.")
     ] = None,
-    heads: Annotated[bool, typer.Option("--heads", help="Head by head instead of their mean.")] = False,
-    cells: Annotated[bool, typer.Option("--cells", help="Over an image: the cells as they are, not smoothed.")] = False,
+    heads: Annotated[bool, typer.Option("--heads", help="Show each head instead of their mean.")] = False,
+    cells: Annotated[bool, typer.Option("--cells", help="Over an image: show cells as squares, not smooth.")] = False,
     leave_one_out: Annotated[
         bool, typer.Option("--leave-one-out", help="Also measure the probability drop without each word or region.")
     ] = False,
     positions: Annotated[
-        bool, typer.Option("--positions", help="Without an input: how similar the positions of its encoder are.")
+        bool, typer.Option("--positions", help="Without an input: draw how similar the positions of its encoder are.")
     ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
@@ -79,7 +79,16 @@ def inspect(
 
 
 def check_image_options(trace: "OutputTrace", out: Path | None, *, cells: bool) -> None:
-    """Refuse what only an image can show."""
+    """Refuse options that need an image, if the source is none.
+
+    Args:
+        trace: the trace, which knows whether its source is an image.
+        out: the file to write; a .gif needs an image.
+        cells: whether --cells is given, which needs an image.
+
+    Raises:
+        Seq2SeeError: the source is no image, and an option needs one.
+    """
     if trace.has_image:
         return
     if out is not None and out.suffix.lower() == ".gif":
@@ -89,7 +98,11 @@ def check_image_options(trace: "OutputTrace", out: Path | None, *, cells: bool) 
 
 
 def read_source(source: str) -> str:
-    """Return the input itself, or the text of the file that it names with @."""
+    """Return the input itself, or the text of a file.
+
+    Args:
+        source: the input, or `@` and the path of a file in UTF-8, whose lines are one input together.
+    """
     from seq2see.data.formats.lines import decode, read_bytes, split_lines
 
     if not source.startswith("@"):
@@ -98,12 +111,15 @@ def read_source(source: str) -> str:
 
 
 def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool) -> "OutputTrace":
-    """Return the attention behind a prediction, with probability drops if they are asked for.
+    """Return the attention behind a prediction.
 
     Args:
         prediction: the prediction.
-        maps: whether maps or heads are asked for; behind a label they are those of the layers.
-        leave_one_out: whether to measure the probability drop of each part of the source.
+        maps: whether single maps or heads are asked for; behind a label, the trace is then that of the layers.
+        leave_one_out: whether to measure the probability drop without each part of the source.
+
+    Raises:
+        Seq2SeeError: the model has no attention and no drops are asked for.
     """
     try:
         trace = prediction.faithfulness if leave_one_out else prediction.attention
@@ -113,7 +129,14 @@ def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool) -> "Ou
 
 
 def print_trace(heading: str, trace: "OutputTrace", *, name: str | None, heads: bool) -> None:
-    """Print a trace in the terminal, below a heading."""
+    """Print a trace in the terminal, below a heading.
+
+    Args:
+        heading: the line above it.
+        trace: the trace.
+        name: the maps whose name contains this; None shows the last cross-attention map.
+        heads: whether to show each head instead of the mean over heads.
+    """
     from rich.console import Console
 
     shown = trace.renderer.to_terminal(trace, name=name, heads=heads)
@@ -121,7 +144,16 @@ def print_trace(heading: str, trace: "OutputTrace", *, name: str | None, heads: 
 
 
 def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
-    """Draw how similar the positions of a run's encoder are."""
+    """Draw how similar the positions of the encoder of a run are.
+
+    Args:
+        run: the run folder.
+        out: the file of the figure, .png or .svg.
+        trust: whether to run the code of its own that the run names.
+
+    Raises:
+        Seq2SeeError: there is no such file name, or the encoder has no positions.
+    """
     if out is None or out.suffix.lower() not in (".png", ".svg"):
         got = "no -o" if out is None else out
         raise Seq2SeeError(f"positions are drawn into a file: give -o with a .png or .svg name; got {got}.")

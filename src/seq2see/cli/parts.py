@@ -1,4 +1,4 @@
-"""`seq2see parts`: everything that a configuration can name."""
+"""`seq2see parts`: the parts that a configuration can name, with their options."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +12,7 @@ def parts(
     group: Annotated[str | None, typer.Argument(help="Only this group, such as score or encoder.")] = None,
     kind: Annotated[str | None, typer.Argument(help="Only this part of the group.")] = None,
 ) -> None:
-    """List the parts of models and trainings: every score, cell, reader, encoder, with its options.
+    """List the parts of models and trainings: every score, cell, reader, encoder ..., with its options.
 
     \b
     Examples:
@@ -22,7 +22,8 @@ def parts(
     """
     from seq2see.core.errors import ConfigError
     from seq2see.core.part_docs import describe_part
-    from seq2see.core.registry import TABLE, names, suggest
+    from seq2see.core.part_table import TABLE
+    from seq2see.core.registry import names, suggest
 
     groups = [name for name in TABLE if name != "renderer"]  # no configuration names a renderer
     if group is not None and group not in groups:

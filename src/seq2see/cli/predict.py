@@ -1,4 +1,4 @@
-"""`seq2see predict`: lines in, lines out."""
+"""`seq2see predict`: the output for each line of a file, or for each image."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ CHUNK = 2_000  # lines that are read, sorted by length and decoded together
 
 
 class Format(StrEnum):
-    """How predictions are written."""
+    """The format of predictions."""
 
     text = "text"
     jsonl = "jsonl"
@@ -47,9 +47,11 @@ def predict(
     options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
     prefix: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What every output begins with; a space at its end ends the word."),
+        typer.Option(metavar="TEXT", help="What every output begins with; a space at its end completes the word."),
     ] = None,
-    prefix_file: Annotated[Path | None, typer.Option(help="A prefix for each line of the input, or blank.")] = None,
+    prefix_file: Annotated[
+        Path | None, typer.Option(help="A file with a prefix for each line of the input, blank for none.")
+    ] = None,
     others: WithOption = None,
     workers: WorkersOption = 0,
     form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
@@ -85,19 +87,31 @@ def predict(
         if attention or form is Format.jsonl:
             save((write_json(prediction, attention=attention) for prediction in predictions), out)
         else:
-            named = loaded.task.source.name == "image" and several  # of several images, say which
+            named = loaded.task.source.name == "image" and several  # of several images, write which
             save((write_text(prediction, named=named) for prediction in predictions), out)
 
 
 def check_files(files: Sequence[Path]) -> None:
-    """Refuse the name of a file that does not exist."""
+    """Refuse the name of a file that does not exist.
+
+    Args:
+        files: the files; `-` is standard input.
+
+    Raises:
+        DataError: a file does not exist.
+    """
     for file in files:
         if str(file) != "-" and not file.exists():
             raise DataError("there is no such file; check the path.", file=file)
 
 
 def save(lines: Iterator[str], out: Path | None) -> None:
-    """Write lines to a file, all or none, or to standard output as they come."""
+    """Write lines to a file in one step, or to standard output as they come.
+
+    Args:
+        lines: the lines, without line ends.
+        out: the file; None for standard output.
+    """
     if out is None:
         for line in lines:
             sys.stdout.write(line + "\n")
@@ -110,7 +124,17 @@ def save(lines: Iterator[str], out: Path | None) -> None:
 def predict_lines(
     run: "Run", lines: Sequence[str], prefixes: Sequence[str], decoding: "Decoding"
 ) -> Iterator["Prediction"]:
-    """Predictions in order, a chunk at a time, with a progress bar on a terminal."""
+    """Predict lines in chunks, with a progress bar if standard error is a terminal and there are several chunks.
+
+    Args:
+        run: the run, or a run that shares the work among processes.
+        lines: the sources: texts, documents, or paths of images.
+        prefixes: what the output of each line begins with; empty for nothing.
+        decoding: how outputs are found.
+
+    Yields:
+        The prediction of each line, in order.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -124,7 +148,12 @@ def predict_lines(
 
 
 def write_text(prediction: "Prediction", *, named: bool = False) -> str:
-    """The outputs of one input on a line, with tabs between them, after the name of the input if that is wanted."""
+    """Return the outputs of one input as a line, with tabs between them; line breaks become spaces.
+
+    Args:
+        prediction: the best output, with its alternatives.
+        named: whether the line begins with the source; a blank source then gives an empty line.
+    """
     if named and not prediction.source.strip():
         return ""
     texts = [output.text for output in (prediction, *prediction.alternatives)]
@@ -132,7 +161,12 @@ def write_text(prediction: "Prediction", *, named: bool = False) -> str:
 
 
 def write_json(prediction: "Prediction", *, attention: bool) -> str:
-    """One prediction as a line of JSON."""
+    """Return one prediction as a line of JSON.
+
+    Args:
+        prediction: the prediction, with its alternatives.
+        attention: whether to add the weights of every attention map.
+    """
     from seq2see.runs.prediction_json import to_json
 
     return to_json(prediction, attention="full" if attention else "none")

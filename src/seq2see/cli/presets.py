@@ -1,4 +1,4 @@
-"""`seq2see presets`: the papers we ship as configurations."""
+"""`seq2see presets`: the configurations of papers that come with the package."""
 
 from typing import Annotated
 
@@ -6,9 +6,9 @@ import typer
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(help="Show this preset, with the score to expect.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this preset, with the score to expect.")] = None,
 ) -> None:
-    """List the presets, or show one.
+    """List the presets, or print one.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""A bar for work that takes a while, on standard error, for whoever watches."""
+"""A progress bar on standard error."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,15 @@ from contextlib import contextmanager
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
-    """Call what is given once for each thing done, or with a number; where there is no terminal, nothing is shown."""
+    """Show a progress bar inside the block, if standard error is a terminal.
+
+    Args:
+        what: what is done, in front of the bar.
+        total: the number of steps.
+
+    Yields:
+        A function that advances the bar by one step, or by a given number.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

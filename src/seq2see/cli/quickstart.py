@@ -1,4 +1,4 @@
-"""`seq2see quickstart`: data made on the spot, from nothing to a report."""
+"""`seq2see quickstart`: a whole training on synthetic data, with a report."""
 
 import re
 from enum import StrEnum
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Demonstration(StrEnum):
-    """What can be learned from nothing."""
+    """The tasks with synthetic data."""
 
     dates = "dates"
     shapes = "shapes"
@@ -48,7 +48,7 @@ SHAPES: dict[str, Any] = {
             "embedding_size": 128,
             "size": 128,
             "reader": {"attends": "after", "score": {"temperature": 1.0}},
-            "initial_state": "zeros",  # the mean of all cells would tell the colours before anything was looked at
+            "initial_state": "zeros",  # the mean of all cells would tell the colours without any attention
             "output_dropout": 0.0,
         },
     },
@@ -64,7 +64,7 @@ SHAPES: dict[str, Any] = {
     "search": {"kind": "beam", "width": 5, "length_penalty": 0.5},
 }
 EXERCISE = {"preset": "ntm2014"}
-# an item is seldom recalled by chance, so nothing is learned before much was seen; larger batches, and smaller steps
+# An item is seldom recalled by chance, so learning begins late, and needs larger batches and smaller steps.
 PATIENT = {"batch_tokens": 4096, "learning_rate": 0.003, "updates": 3000}
 RECALL = {**EXERCISE, "train": PATIENT}
 
@@ -72,19 +72,20 @@ RECALL = {**EXERCISE, "train": PATIENT}
 def quickstart(
     task: Annotated[Demonstration, typer.Option(help="What to learn.")] = Demonstration.dates,
     lengths: Annotated[
-        str | None, typer.Option(help="Of an exercise: symbols (recall: items) to learn from, such as 1..20.")
+        str | None,
+        typer.Option(help="Lengths of the sequences of an exercise, in symbols (recall: items), such as 1..20."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/quickstart if none is given.")] = None,
     settings: Annotated[
         list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, such as train.updates=500.")
     ] = None,
 ) -> None:
-    """Make date pairs, train a Bahdanau model on them, score it and show what it looks at.
+    """Make date pairs, train a Bahdanau model on them, evaluate it and show its attention.
 
     \b
     With --task shapes: images with captions, and Show, Attend and Tell.
-    With --task copy, repeat-copy or recall: an exercise for a memory, and a Neural Turing Machine, which is scored on
-    sequences of twice the length, too.
+    With --task copy, repeat-copy or recall: an exercise for a memory, and a Neural Turing Machine, which is also
+    evaluated on sequences of twice the length.
 
     \b
     Examples:
@@ -98,13 +99,15 @@ def quickstart(
     folder = out or Path("runs") / ("quickstart" if task is Demonstration.dates else f"quickstart-{task}")
     place = folder.absolute().parent / place_data(task)
     if place == folder.absolute():
-        raise ConfigError(f"{place} is where the data goes; choose another folder with --out.")
+        raise ConfigError(f"{place} is the folder of the data; choose another folder for the run with --out.")
     from seq2see.config.load import load_config
 
     base: dict[str, Any] = {Demonstration.dates: DATES, Demonstration.shapes: SHAPES, Demonstration.recall: RECALL}.get(
         task, EXERCISE
     )
-    load_config(base={**base, "data": {"train": str(place)}}, settings=settings or [])  # a mistake needs no data
+    load_config(
+        base={**base, "data": {"train": str(place)}}, settings=settings or []
+    )  # finds mistakes before data is made
     typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
     files = make_files(task, span, place)
     from seq2see.cli.training_report import run_training
@@ -119,7 +122,14 @@ def quickstart(
 
 
 def read_span(lengths: str | None) -> tuple[int, int] | None:
-    """`1..20` as two numbers."""
+    """Return the two numbers of a range such as `1..20`.
+
+    Args:
+        lengths: the range, its end included; None returns None.
+
+    Raises:
+        ConfigError: it is not written so.
+    """
     found = re.fullmatch(r"(\d{1,4})\.\.(\d{1,4})", lengths or "")
     if lengths is not None and found is None:
         raise ConfigError(f"--lengths must be two numbers such as 1..20; got {lengths}.")
@@ -127,12 +137,22 @@ def read_span(lengths: str | None) -> tuple[int, int] | None:
 
 
 def place_data(task: Demonstration) -> Path:
-    """Where the data of a task is kept, beside the run folder."""
+    """Return the folder of the data of a task, relative to the folder that holds the run.
+
+    Args:
+        task: the task.
+    """
     return Path(task) if task in MADE else Path("exercises") / task
 
 
 def make_files(task: Demonstration, span: tuple[int, int] | None, folder: Path) -> dict[str, Path]:
-    """Write the data of a task; a file for each split."""
+    """Write the data of a task and return the file of each split.
+
+    Args:
+        task: the task.
+        span: the smallest and largest length of an exercise; None takes its usual ones.
+        folder: where to write.
+    """
     if task is Demonstration.shapes:
         from seq2see.data.synthetic.shapes import write_shapes
 
@@ -141,7 +161,12 @@ def make_files(task: Demonstration, span: tuple[int, int] | None, folder: Path) 
 
 
 def make_splits(task: Demonstration, span: tuple[int, int] | None) -> "dict[str, list[Pair]]":
-    """The pairs of every split."""
+    """Return the pairs of every split of a task without images.
+
+    Args:
+        task: the task.
+        span: the smallest and largest length of an exercise; None takes its usual ones.
+    """
     if task is Demonstration.dates:
         from seq2see.data.synthetic.dates import make_dates
 
@@ -153,7 +178,12 @@ def make_splits(task: Demonstration, span: tuple[int, int] | None) -> "dict[str,
 
 
 def write_splits(splits: "dict[str, list[Pair]]", folder: Path) -> dict[str, Path]:
-    """A file of two columns for each split."""
+    """Write a .tsv file with a source and a target in each line for each split, and return the files.
+
+    Args:
+        splits: the pairs of each split.
+        folder: where to write.
+    """
     from seq2see.system.files import write_atomic
 
     files = {name: folder / f"{name}.tsv" for name in splits}
@@ -163,7 +193,12 @@ def write_splits(splits: "dict[str, list[Pair]]", folder: Path) -> dict[str, Pat
 
 
 def show_longer(out: Path, files: dict[str, Path]) -> None:
-    """Say how many symbols are wrong at the lengths of training, and at twice the greatest."""
+    """Print how many symbols are wrong at the lengths of the training, and at twice the longest.
+
+    Args:
+        out: the run folder.
+        files: the files of the splits, with `test` and `longer` among them.
+    """
     import seq2see
     from seq2see.cli.training_report import console
     from seq2see.data.formats.read import read_pairs

@@ -1,4 +1,4 @@
-"""`seq2see resume`: go on with the training of a run."""
+"""`seq2see resume`: continue the training of a run."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +14,7 @@ def resume(
     ] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Go on with a run in its own folder: where it was stopped, or for more updates.
+    """Continue a run in its own folder, from where it was stopped, or for more updates.
 
     \b
     Examples:

@@ -10,7 +10,8 @@ import typer
 
 from seq2see.cli.data_options import keep_inputs
 from seq2see.core.errors import SearchError
-from seq2see.search.options import OPTIONS, DecodeOptions, OptionDescription
+from seq2see.search.option_description import OptionDescription
+from seq2see.search.options import OPTIONS, DecodeOptions
 
 if TYPE_CHECKING:
     from seq2see.runs.run import Run
@@ -21,7 +22,9 @@ WithOption = Annotated[
 ]
 WorkersOption = Annotated[
     int,
-    typer.Option(min=0, help="Processes of one thread each that share the work; 0: one a core for large inputs."),
+    typer.Option(
+        min=0, help="Processes of one thread each that share the work; 0: one for each core if there are many inputs."
+    ),
 ]
 TYPES: dict[str, object] = {
     "integer": int | None,
@@ -30,12 +33,18 @@ TYPES: dict[str, object] = {
     "words": list[str] | None,
     "dictionary": Path | None,
 }
-VALUES = {"words": "WORD", "dictionary": "FILE"}  # what help calls a value that is no number
+VALUES = {"words": "WORD", "dictionary": "FILE"}  # the name of a value in the help text, if it is not a number
 WRITTEN = ("out", "alignments", "plot")  # parameters of commands that name files to write
 
 
 def with_decode_options(*, leave_out: Collection[str] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command one option for each field of `DecodeOptions`, which it gets together as its argument `options`."""
+    """Return a decorator that gives a command one option for each field of `DecodeOptions`.
+
+    The command has one argument `options`, in whose place the options appear, and which gets them as `DecodeOptions`.
+
+    Args:
+        leave_out: the names of fields without an option.
+    """
     shown = [each for each in OPTIONS if each.name not in leave_out]
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
@@ -57,7 +66,11 @@ def with_decode_options(*, leave_out: Collection[str] = ()) -> Callable[[Callabl
 
 
 def make_parameter(option: OptionDescription) -> inspect.Parameter:
-    """One decoding option as typer reads it."""
+    """Return one decoding option as a parameter that typer reads.
+
+    Args:
+        option: the description of the option, with its type, bounds and help text.
+    """
     setting = typer.Option(
         f"--{option.name.replace('_', '-')}",
         min=option.minimum,
@@ -74,7 +87,15 @@ def make_parameter(option: OptionDescription) -> inspect.Parameter:
 
 
 def gather_options(given: dict[str, object]) -> DecodeOptions:
-    """The decoding options of a command line; a dictionary is read from its file."""
+    """Return the decoding options of a command line.
+
+    Args:
+        given: the values by name; None leaves an option as the run is configured, and a path is the file of a
+            dictionary, which is read here.
+
+    Raises:
+        SearchError: options contradict each other.
+    """
     from seq2see.data.formats.dictionary import read_dictionary
     from seq2see.search.factory import read_options
 
@@ -84,7 +105,13 @@ def gather_options(given: dict[str, object]) -> DecodeOptions:
 
 
 def warn_of_labels(run: "Run", options: DecodeOptions | None = None, **others: object) -> None:
-    """Name the options that were given for a run that chooses labels, where they mean nothing."""
+    """Warn of options that have no effect, because the run chooses labels.
+
+    Args:
+        run: the run.
+        options: the decoding options, of which n_best alone has an effect on labels.
+        **others: further options by their argument name; those that are None or empty were not given.
+    """
     given = {**(options.given() if options is not None else {}), **{n: value for n, value in others.items() if value}}
     flags = [f"--{name.replace('_', '-')}" for name in given if name != "n_best"]
     if flags and not run.task.writes_text:
@@ -93,7 +120,16 @@ def warn_of_labels(run: "Run", options: DecodeOptions | None = None, **others: o
 
 
 def read_prefixes(prefix: str | None, file: Path | None, count: int) -> list[str]:
-    """What the output of each of `count` lines begins with."""
+    """Return what the output of each line begins with; an empty text if there is no prefix.
+
+    Args:
+        prefix: the prefix of all lines; None if there is none.
+        file: a file with a prefix for each line; None if there is none.
+        count: the number of lines.
+
+    Raises:
+        SearchError: both are given, or the file has another number of lines.
+    """
     if file is None:
         return [prefix or ""] * count
     if prefix is not None:

@@ -1,4 +1,4 @@
-"""`seq2see serve`: a page and an API for runs."""
+"""`seq2see serve`: an HTTP server with a page and an API for runs."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -19,24 +19,25 @@ RunsArgument = Annotated[
     list[Path] | None, typer.Argument(metavar="RUN...", help="Run folders; the first is the default.")
 ]
 FolderOption = Annotated[
-    Path | None, typer.Option("--runs", help="A folder of run folders; those that come later appear by themselves.")
+    Path | None, typer.Option("--runs", help="A folder of run folders; runs that are added later are served, too.")
 ]
-HostOption = Annotated[
-    str, typer.Option(help="The address to listen on; 0.0.0.0 for everybody who can reach this machine.")
-]
+HostOption = Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0: all addresses of this computer.")]
 TokenOption = Annotated[
-    str | None, typer.Option(envvar="SEQ2SEE_TOKEN", help="Require this bearer token; better set SEQ2SEE_TOKEN.")
+    str | None,
+    typer.Option(envvar="SEQ2SEE_TOKEN", help="Require this bearer token; safer as the variable SEQ2SEE_TOKEN."),
 ]
 AllowHostOption = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="A host name of this machine; several times for more.")
+    list[str] | None, typer.Option(metavar="NAME", help="A host name of this computer; several times for more.")
 ]
 TimeoutOption = Annotated[
     float, typer.Option(min=0.1, help="Seconds that a request may take, with its time in the queue.")
 ]
 BatchTokensOption = Annotated[
-    int, typer.Option(min=0, help="Source tokens, times hypotheses, that are decoded together; 0: every text alone.")
+    int, typer.Option(min=0, help="Source tokens times hypotheses that are decoded together; 0: every text alone.")
 ]
-ThreadsOption = Annotated[int, typer.Option(min=1, help="Cores that the model uses; small ones are quicker with one.")]
+ThreadsOption = Annotated[
+    int, typer.Option(min=1, help="Cores that the model uses; small models are fastest with one.")
+]
 
 
 def serve(
@@ -57,7 +58,7 @@ def serve(
     threads: ThreadsOption = 1,
     trust: Annotated[bool, typer.Option(help="Run the code of their own that the runs name.")] = False,
 ) -> None:
-    """Serve runs: a page to try them and look inside, and an API for programs.
+    """Serve runs: a page to try them and see their attention, and an API for programs.
 
     \b
     Examples:
@@ -85,7 +86,16 @@ def serve(
 
 
 def run_server(app: "App", handler: "RequestHandler", *, host: str, port: int, threads: int, protected: bool) -> None:
-    """Listen until a signal comes; a server that everybody can reach without a token is noted."""
+    """Serve until a signal comes; a note is printed if other computers may use the server without a token.
+
+    Args:
+        app: the application.
+        handler: the handler inside it.
+        host: the address to listen on.
+        port: the port; 0 takes a free one.
+        threads: the threads of torch.
+        protected: whether clients need a token.
+    """
     import torch
 
     from seq2see.serve.server import Server, name_address, open_socket
@@ -93,7 +103,7 @@ def run_server(app: "App", handler: "RequestHandler", *, host: str, port: int, t
     torch.set_num_threads(threads)
     listening = open_socket(host, port)
     if host not in ("127.0.0.1", "::1", "localhost") and not protected:
-        typer.echo("note: everybody who can reach this machine may use it; set SEQ2SEE_TOKEN to a token.", err=True)
+        typer.echo("note: everybody who can reach this computer may use it; set SEQ2SEE_TOKEN to a token.", err=True)
     names = ", ".join(handler.registry.names())
     typer.echo(f"serving {names} at {name_address(listening)} (Ctrl-C ends)", err=True)
     sys.stderr.flush()
@@ -101,7 +111,16 @@ def run_server(app: "App", handler: "RequestHandler", *, host: str, port: int, t
 
 
 def check_arguments(runs: Sequence[Path], folder: Path | None, token: str | None) -> None:
-    """Refuse what cannot be served, before anything is imported."""
+    """Refuse arguments that cannot be served, before heavy packages are imported.
+
+    Args:
+        runs: the run folders.
+        folder: a folder of run folders; None if there is none.
+        token: the bearer token; None if there is none.
+
+    Raises:
+        Seq2SeeError: there is nothing to serve, the folder does not exist, or the token is blank.
+    """
     if not runs and folder is None:
         raise Seq2SeeError("give run folders to serve, or a folder of them with --runs.")
     if folder is not None and not folder.is_dir():
@@ -112,7 +131,11 @@ def check_arguments(runs: Sequence[Path], folder: Path | None, token: str | None
 
 
 def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
-    """The function that makes the application, if what it needs is installed."""
+    """Return `make_app`, the function that builds the application.
+
+    Raises:
+        Seq2SeeError: a package that serving needs is not installed.
+    """
     try:
         import uvicorn  # noqa: F401
 
@@ -123,7 +146,16 @@ def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
 
 
 def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool) -> "ModelRegistry":
-    """The registry with all runs loaded; those that cannot be used are named, unless there is no other."""
+    """Load all runs and return their registry; a note is printed for each run that cannot be used.
+
+    Args:
+        runs: the run folders; the first is the default run.
+        folder: a folder of run folders; None if there is none.
+        trust: whether to run the code of their own that the runs name.
+
+    Raises:
+        Seq2SeeError: none of the runs can be used.
+    """
     from seq2see.serve.model_registry import ModelRegistry
 
     registry = ModelRegistry(runs, folder, trust)

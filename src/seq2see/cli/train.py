@@ -19,14 +19,14 @@ def train(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
-    valid: Annotated[Path | None, typer.Option(help="Held-out data to choose the best weights by.")] = None,
-    test: Annotated[Path | None, typer.Option(help="Held-out data to score at the end.")] = None,
+    valid: Annotated[Path | None, typer.Option(help="Validation data, to choose the best weights by.")] = None,
+    test: Annotated[Path | None, typer.Option(help="Test data, to evaluate at the end.")] = None,
     init: Annotated[
         Path | None, typer.Option(help="A run to start from, with its model, tokenizers and weights (fine-tuning).")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder.")] = None,
 ) -> None:
-    """Train a model on your pairs. The same command again goes on where it was stopped.
+    """Train a model on your pairs. The same command continues a training that was stopped.
 
     \b
     Examples:
@@ -49,7 +49,17 @@ def train(
 
 
 def name_data(main: Path | None, source: Path | None, target: Path | None) -> Path | tuple[Path, Path]:
-    """One file with both sides, or two parallel files; anything else is an error."""
+    """Return the training data: one file, folder or config, or the two files of sources and targets.
+
+    Args:
+        main: the file with both sides, a folder, or a config; None if there are two files.
+        source: the file of the sources; None if there is one file.
+        target: the file of the targets; None if there is one file.
+
+    Raises:
+        ConfigError: a config is given together with other files.
+        DataError: neither or both of the two forms are given, or only one of two files.
+    """
     if main is None and source is not None and target is not None:
         return source, target
     if main is not None and source is None and target is None:
@@ -60,7 +70,12 @@ def name_data(main: Path | None, source: Path | None, target: Path | None) -> Pa
 
 
 def name_folder(main: Path) -> Path:
-    """Where a run goes if nobody says so: a name like that of its data, or, for a run's own configuration, that run."""
+    """Return the run folder if --out is not given.
+
+    Args:
+        main: the data or config. The folder is `runs/` with its name up to the first dot; but for the config.yaml of a
+            run, it is the folder of that run.
+    """
     from seq2see.runs.folder import RunFolder
 
     own = RunFolder(main.parent)

@@ -1,4 +1,4 @@
-"""`seq2see train` on the terminal: the training as it goes, then its score, examples, and what to do next."""
+"""`seq2see train` in the terminal: the training, then its metrics, examples, and commands to try next."""
 
 import shlex
 from collections.abc import Sequence
@@ -26,7 +26,15 @@ console = make_console()
 
 
 def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
-    """Train what is requested, then score it on data it has not seen, and report."""
+    """Train, then evaluate the run on data that it was not trained on, and report.
+
+    Args:
+        request: the configuration and the run folder.
+        examples: the number of predictions to print.
+
+    Raises:
+        SystemExit: with code 130 if the training was interrupted.
+    """
     try:
         training = train_request(request, console=console)
     except KeyboardInterrupt:
@@ -39,7 +47,12 @@ def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
 
 
 def evaluate_training(training: Training, run: Run) -> Evaluation:
-    """The score of a run on the test data of its training, or else on what was held out."""
+    """Evaluate a run on the test data of its training, or on the validation data if there is no test data.
+
+    Args:
+        training: the training that has ended.
+        run: its run.
+    """
     job = training.job
     pairs, name, split = (
         (job.test, "test data", "test") if job.test is not None else (job.valid, "held-out data", "valid")
@@ -51,7 +64,13 @@ def evaluate_training(training: Training, run: Run) -> Evaluation:
 
 
 def show_result(finished: Finished, result: Evaluation, examples: int) -> None:
-    """Why the training ended, the metrics, and a few predictions with what the model attends to."""
+    """Print why the training ended, the metrics, and the first predictions with the attention behind them.
+
+    Args:
+        finished: how the training ended.
+        result: the evaluation of its run.
+        examples: the number of predictions to print.
+    """
     console.print(f"\n{finished.reason}: {say_count(finished.update, 'update')}")
     console.print(metric_table(result.metrics, f"{say_count(len(result.references), 'pair')} of {result.name}"))
     wanted = "references such as" if any(result.more) else "should be"
@@ -64,25 +83,37 @@ def show_result(finished: Finished, result: Evaluation, examples: int) -> None:
 
 
 def show_files(run: Run, result: Evaluation, out: Path, *, trust: bool) -> None:
-    """Write the report and its figures, and say where they are and what to do next."""
+    """Write the report and its figures, and print where they are and which commands to try.
+
+    Args:
+        run: the run.
+        result: its evaluation; the first four predictions get a figure.
+        out: the run folder, as the commands name it.
+        trust: whether the commands need --trust, because the run names code of its own.
+    """
     report = write_report(run, result)
     images = write_figures(run, result.predictions[:4])
     reliability = write_reliability(run, result)
     console.print(f"\nreport:   {report}")
     if images:
-        console.print(f"images: {images[0].parent}")
+        console.print(f"images:   {images[0].parent}")
     if reliability is not None:
-        console.print(f"how far its probabilities can be trusted: {reliability}")
+        console.print(f"reliability diagram of its probabilities: {reliability}")
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, folder = shlex.quote(shown), shlex.quote(str(out)) + " --trust" * trust
     command = f"seq2see predict {folder} {source}" if is_image(shown) else f"echo {source} | seq2see predict {folder}"
-    console.print(f"try it:   {command}", soft_wrap=True)  # whoever copies a command wants it on one line
+    console.print(f"try it:   {command}", soft_wrap=True)  # a command must stay on one line to be copied
     if images:
-        console.print(f"look:     seq2see inspect {folder} {source}", soft_wrap=True)
+        console.print(f"inspect:  seq2see inspect {folder} {source}", soft_wrap=True)
 
 
 def metric_table(metrics: Sequence[Metric], title: str) -> Table:
-    """Metrics with their signatures."""
+    """Return a table of metrics with their values and signatures.
+
+    Args:
+        metrics: the metrics, a row for each.
+        title: the title of the table.
+    """
     table = Table("metric", "value", Column("signature", overflow="fold"), title=Text(title), title_justify="left")
     for metric in metrics:
         table.add_row(metric.name, f"{metric.value:.2f}", metric.signature)

@@ -1,7 +1,7 @@
-"""How things are drawn: pages, figures and the terminal. Everything here reads values and computes nothing new.
+"""Drawing: pages, figures and the terminal. Nothing here runs a model; it shows values that others computed.
 
 `html/` makes self-contained pages from a payload, `figures/` matplotlib figures, and `terminal/` text in colours.
-A renderer (`TraceRenderer`) joins the three for one kind of trace; the registry finds it by the trace's `kind`.
+A renderer (`TraceRenderer`) offers all three for one kind of trace; the registry finds it by the trace's `kind`.
 """
 
 __all__ = [

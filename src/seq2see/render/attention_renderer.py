@@ -1,4 +1,4 @@
-"""Attention maps as a heatmap, or over an image once for each word; on a page, in the terminal and as a figure."""
+"""Attention maps as a page, in the terminal, and as a figure: a heatmap, or overlays on an image, one for each word."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,16 +17,16 @@ from seq2see.render.panel import check_map, explain_nothing
 from seq2see.render.terminal.terminal_heatmap import render_terminal, summarise_drops
 from seq2see.render.trace_renderer import TraceRenderer
 
-FRAME_HEIGHT, MAX_FRAME_HEIGHT, ROW_HEIGHT = 400, 820, 28  # pixels: of a frame without rows, of any, of a target token
+FRAME_HEIGHT, MAX_FRAME_HEIGHT, ROW_HEIGHT = 400, 820, 28  # pixels: of a frame without rows, at most, for each token
 
 
 class AttentionRenderer(TraceRenderer[AttentionTrace]):
-    """Draws attention maps."""
+    """Draws the attention maps of one output."""
 
     def draw(
         self, trace: AttentionTrace, *, name: str | None = None, heads: bool = False, cells: bool = False
     ) -> Figure:
-        """Return a figure of the maps; over the image, if there is one and something to lay over it."""
+        """Return overlays on the image if the source is one and there are weights or drops for it; else a heatmap."""
         if self._has_overlay(trace):
             return draw_overlays(trace, name=name, heads=heads, cells=cells)
         return draw_heatmap(trace, name=name, heads=heads)
@@ -34,7 +34,11 @@ class AttentionRenderer(TraceRenderer[AttentionTrace]):
     def save_figure(
         self, trace: AttentionTrace, path: Path, *, name: str | None = None, heads: bool = False, cells: bool = False
     ) -> Path:
-        """Draw the maps into a .png or .svg file; over an image, also into a .gif that shows word after word."""
+        """Draw the maps into a .png or .svg file; maps over an image also into a .gif that shows word after word.
+
+        Raises:
+            Seq2SeeError: the path ends otherwise, or a .gif is asked for where no map attends to an image.
+        """
         animated = path.suffix.lower() == ".gif"
         if animated and trace.image is not None and not trace.maps:
             raise Seq2SeeError(
@@ -47,7 +51,7 @@ class AttentionRenderer(TraceRenderer[AttentionTrace]):
         return save_figure(figure, path, formats=(*FORMATS, "gif") if overlaid else FORMATS)
 
     def embed(self, trace: AttentionTrace) -> str:
-        """Return the page of the trace in a frame."""
+        """Return the page of the trace in a frame, which is higher for more target tokens."""
         for each in trace.maps:
             check_map(each, trace=trace)
         height = min(MAX_FRAME_HEIGHT, FRAME_HEIGHT + ROW_HEIGHT * len(trace.target_tokens))
@@ -56,15 +60,15 @@ class AttentionRenderer(TraceRenderer[AttentionTrace]):
     def to_terminal(
         self, trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
     ) -> Text:
-        """Return the maps as blocks of colour."""
+        """Return the maps as rows of coloured blocks, one block for each weight."""
         return render_terminal(trace, width=width, name=name, heads=heads)
 
     def summarise_drops(self, trace: AttentionTrace) -> list[str]:
-        """Return what the output needs most, and how far attention agrees with that."""
+        """Return the largest probability drops and their rank correlation with attention, if they were measured."""
         return summarise_drops(trace)
 
     def pack(self, trace: AttentionTrace, *, max_weights: int) -> dict[str, JsonValue]:
-        """Return the payload, with the mean over heads where all heads are too many weights."""
+        """Return the payload; each map is averaged over its heads if all maps have more than `max_weights` weights."""
         maps = [check_map(each, trace=trace) for each in trace.maps]
         if sum(each.weights.size for each in maps) <= max_weights:
             return trace.to_dict()
@@ -76,7 +80,7 @@ class AttentionRenderer(TraceRenderer[AttentionTrace]):
             }
             for each in maps
         ]
-        # the rest of the payload without spelling out the weights that are left out
+        # without maps, to_dict does not turn weights into lists that are not needed
         return {**replace(trace, maps=()).to_dict(), "maps": kept}
 
     def _has_overlay(self, trace: AttentionTrace) -> bool:

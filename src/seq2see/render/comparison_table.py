@@ -1,4 +1,4 @@
-"""A comparison of runs as people read it: the rows of a table, examples, notes and facts."""
+"""A comparison of runs as a sheet for people: the rows of a table, examples, notes and facts."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ from seq2see.render.html.report import Example
 from seq2see.runs.comparison import ComparedRun, Comparison
 from seq2see.runs.evaluation import find_attention
 
-SIGNIFICANT = 0.05  # a p below counts as a difference
+SIGNIFICANT = 0.05  # a p value below this counts as a difference
 NAMES = {
     "exact_match": "exact match",
     "bleu": "BLEU",
@@ -23,11 +23,11 @@ NAMES = {
 
 
 def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
-    """Return everything to show, with the attention of each run in the first few sentences.
+    """Return everything that a comparison shows, with the outputs and the attention of each run for the first sources.
 
     Args:
-        comparison: what was measured.
-        examples: how many sentences.
+        comparison: what was measured of the runs.
+        examples: the number of sources to show; 0 shows none and computes no attention maps.
     """
     runs = comparison.runs
     shown, count = range(min(examples, len(comparison.pairs))), say_count(len(comparison.pairs), comparison.unit)
@@ -43,7 +43,11 @@ def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
 
 
 def list_rows(comparison: Comparison) -> list[Row]:
-    """Return the rows by which runs are compared; a dash for what one does not have."""
+    """Return the rows of the table: metrics, speed, size, attention statistics and, with gold alignments, AER.
+
+    Args:
+        comparison: what was measured; a value that a run does not have becomes a dash.
+    """
     runs = comparison.runs
     first = runs[0]
     rows = [
@@ -62,7 +66,7 @@ def list_rows(comparison: Comparison) -> list[Row]:
 
 
 def _say_score(tested: Tested, first: Tested) -> ScoreCell:
-    """Return the score; for all but the first run, with the p value of its difference."""
+    """Return the score with half its interval and, for all runs but the first, the p value of the difference."""
     text = f"{tested.metric.value:.2f}"
     if tested.p_value is None:
         return ScoreCell(text, f"± {tested.interval:.2f}")
@@ -78,7 +82,7 @@ def _order(tested: Tested) -> str:
 
 
 def _list_measures(runs: Sequence[ComparedRun], *, covering: bool) -> list[Row]:
-    """Return the rows about attention; whether all of the source is covered is a question for texts."""
+    """Return the rows about attention; `covering` adds those about coverage, which make sense for texts alone."""
     statistics: list[tuple[str, str, Callable[[AttentionStatistics], str]]] = [
         ("attention entropy", "bits", lambda m: f"{m.entropy:.2f}"),
         ("normalised entropy", "100% is uniform", lambda m: f"{m.normalised_entropy:.0%}"),
@@ -139,6 +143,6 @@ def _show(each: ComparedRun, references: Sequence[str], row: int) -> Example:
 
 
 def _list_names(names: Sequence[str]) -> str:
-    """Return A, B and C; of many, the first two."""
+    """Return `A, B and C`; of more than four names, the first two and the number of the others."""
     *most, last = names if len(names) <= 4 else [*names[:2], f"{len(names) - 2} more"]
     return f"{', '.join(most)} and {last}"

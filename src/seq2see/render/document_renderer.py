@@ -1,4 +1,4 @@
-"""A document with the weights of its sentences and words: on a page, in the terminal and as a figure."""
+"""A document with the weights of its sentences and words: as a page, in the terminal and as a figure."""
 
 from pathlib import Path
 
@@ -12,11 +12,14 @@ from seq2see.render.html.page import embed_page
 from seq2see.render.terminal.terminal_document import render_document
 from seq2see.render.trace_renderer import TraceRenderer
 
-FRAME_HEIGHT, MAX_FRAME_HEIGHT, ROW_HEIGHT = 220, 760, 34  # pixels: of a frame without rows, of any, of a sentence
+FRAME_HEIGHT, MAX_FRAME_HEIGHT, ROW_HEIGHT = 220, 760, 34  # pixels: without rows, at most, for each sentence
 
 
 class DocumentRenderer(TraceRenderer[DocumentTrace]):
-    """Draws documents, as Yang et al. 2016 do; they have no maps or heads to choose from."""
+    """Draws documents with the weights of sentences and words (Yang et al. 2016, doi:10.18653/v1/N16-1174).
+
+    A document has no maps or heads to choose from: `name`, `heads` and `cells` have no effect.
+    """
 
     def draw(
         self, trace: DocumentTrace, *, name: str | None = None, heads: bool = False, cells: bool = False
@@ -31,16 +34,16 @@ class DocumentRenderer(TraceRenderer[DocumentTrace]):
         return save_figure(draw_document(trace), path)
 
     def embed(self, trace: DocumentTrace) -> str:
-        """Return the page of the document in a frame."""
+        """Return the page of the document in a frame, which is higher for more sentences."""
         height = min(MAX_FRAME_HEIGHT, FRAME_HEIGHT + ROW_HEIGHT * len(trace.sentences))
         return embed_page(trace.to_dict(), height=height)
 
     def to_terminal(
         self, trace: DocumentTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
     ) -> Table:
-        """Return a row for each sentence."""
+        """Return a table with a row for each sentence."""
         return render_document(trace, width=width)
 
     def summarise_drops(self, trace: DocumentTrace) -> list[str]:
-        """Return nothing: the document in the terminal tells its drops itself."""
+        """Return no sentences: `to_terminal` shows the drops already."""
         return []

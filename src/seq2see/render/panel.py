@@ -1,4 +1,4 @@
-"""A panel: one attention map as figures show it, averaged over its heads or head by head."""
+"""A panel: the part of a figure that shows one attention map, averaged over its heads, or one head of it."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,14 @@ NO_TOKENS = "There are no tokens to align."
 
 @dataclass(frozen=True)
 class Panel:
-    """The weights to draw, the tokens beside and above them, and a title that says whether they are an average."""
+    """The weights of one panel, with a title and the tokens of its rows and columns.
+
+    Args:
+        title: the name of the map, and which head it shows or of how many heads it is the mean.
+        weights: [t s], each row sums to 1 over the keys.
+        rows: the t query tokens, which are written beside the weights.
+        columns: the s key tokens, which are written above the weights.
+    """
 
     title: str
     weights: Float32[np.ndarray, "t s"]
@@ -25,19 +32,31 @@ class Panel:
 
 
 def list_panels(trace: AttentionTrace, *, name: str | None = None, heads: bool = False) -> list[Panel]:
-    """Return a panel for each cross-attention map, averaged over its heads.
+    """Return the panels of the chosen maps, in the order of the maps and their heads.
 
     Args:
-        trace: whose maps they are.
-        name: instead, the maps whose name contains it.
-        heads: a panel for each head instead of the average.
+        trace: the trace that holds the maps.
+        name: the name of a map, or a part of it, or `all`; None chooses the cross-attention maps.
+        heads: whether to return a panel for each head instead of one with their mean.
+
+    Raises:
+        Seq2SeeError: no map has this name, or a map has another shape than its tokens.
     """
     maps = [check_map(each, trace=trace) for each in find_maps(trace, name)]
     return [panel for each in maps for panel in (_split_heads(each, trace) if heads else [_average_heads(each, trace)])]
 
 
 def find_maps(trace: AttentionTrace, name: str | None) -> list[AttentionMap]:
-    """Return the maps whose name is `name` or contains it; without one, those from target to source."""
+    """Return the maps with a given name.
+
+    Args:
+        trace: the trace that holds the maps.
+        name: the name of a map; if no map is called so, all maps whose name contains it; `all` chooses every map. None
+            chooses the maps from target to source, or every map if there are none.
+
+    Raises:
+        Seq2SeeError: no map has this name.
+    """
     if name is None:
         return [each for each in trace.maps if each.is_cross_attention] or list(trace.maps)
     exact = [each for each in trace.maps if name == each.name]
@@ -49,7 +68,15 @@ def find_maps(trace: AttentionTrace, name: str | None) -> list[AttentionMap]:
 
 
 def check_map(map_: AttentionMap, *, trace: AttentionTrace) -> AttentionMap:
-    """Return the map, if it has one row for each query token and one column for each key token."""
+    """Return the map unchanged, if it has one row for each query token and one column for each key token.
+
+    Args:
+        map_: the map to check.
+        trace: the trace that holds the tokens of both sides.
+
+    Raises:
+        Seq2SeeError: the map has another shape.
+    """
     expected = (len(trace.tokens(map_.queries)), len(trace.tokens(map_.keys)))
     if map_.weights.shape[1:] != expected:
         form = f"{{}} {map_.queries} x {{}} {map_.keys}"
@@ -62,7 +89,11 @@ def check_map(map_: AttentionMap, *, trace: AttentionTrace) -> AttentionMap:
 
 
 def explain_nothing(trace: AttentionTrace) -> str | None:
-    """Return why there is nothing to draw, or None if there is something."""
+    """Return a sentence that says why there is nothing to draw, or None if there is something.
+
+    Args:
+        trace: the trace; without maps, or without tokens on one side, it cannot be drawn.
+    """
     if not trace.maps:
         return NO_ATTENTION
     return None if trace.source_tokens and trace.target_tokens else NO_TOKENS

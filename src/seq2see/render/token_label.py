@@ -1,4 +1,4 @@
-"""A token's label: its text with everything invisible made visible."""
+"""The label of a token: its text, with visible signs for spaces and control characters."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -13,14 +13,22 @@ _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def show_text(text: str) -> str:
-    """Return the text with visible spaces and without control characters, never empty."""
+    """Return the text with visible signs for spaces and control characters; a text with nothing to see becomes ∅.
+
+    Args:
+        text: the text of a token or word.
+    """
     shown = (MARKS.get(char, char) for char in text)
     kept = "".join(c for c in shown if c in _JOINERS or unicodedata.category(c) not in _CONTROLS)
     return kept.strip(_JOINERS) or EMPTY
 
 
 def split_clusters(text: str) -> list[str]:
-    """Return the grapheme clusters of a text: a base character with its marks, or one emoji."""
+    """Return the grapheme clusters of a text: what a reader takes for one character.
+
+    Args:
+        text: any text; a letter with its combining marks, an emoji with its modifiers and a flag are one cluster each.
+    """
     clusters: list[str] = []
     for char in text:
         if clusters and _continues(clusters[-1], char):
@@ -31,12 +39,21 @@ def split_clusters(text: str) -> list[str]:
 
 
 def are_characters(tokens: Sequence[Token]) -> bool:
-    """Whether the tokens are single letters; marks such as the end of text do not count."""
+    """Tell whether every token is at most one character, as with a character tokenizer.
+
+    Args:
+        tokens: the tokens of a text; special tokens, such as the end of text, do not count.
+    """
     return all(len(split_clusters(token.text)) <= 1 for token in tokens if token.start != token.end)
 
 
 def shorten(label: str, *, limit: int) -> str:
-    """Return the label with at most `limit` letters; … marks what is left out."""
+    """Return the label, cut if it is long.
+
+    Args:
+        label: the label.
+        limit: the most characters (grapheme clusters) that it may have, the … of a cut label included.
+    """
     clusters = split_clusters(label)
     return label if len(clusters) <= limit else "".join(clusters[: limit - 1]) + "…"
 

@@ -1,4 +1,4 @@
-"""The base of all renderers: a trace as a page, as JSON or as a figure, by the name of the file."""
+"""The base of all renderers: a trace as a page, as JSON, as a figure, and in the terminal."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -17,47 +17,95 @@ TraceT = TypeVar("TraceT", bound=OutputTrace)
 
 
 class TraceRenderer(ABC, Generic[TraceT]):
-    """Draws one kind of trace; the registry names a renderer for each kind."""
+    """Draws one kind of trace; the registry holds one renderer for each kind.
+
+    Every method has the same options, so that callers need not know the kind; one without effect is ignored.
+    """
 
     @abstractmethod
     def draw(self, trace: TraceT, *, name: str | None = None, heads: bool = False, cells: bool = False) -> Figure:
         """Return a matplotlib figure of the trace.
 
         Args:
-            trace: what is drawn.
-            name: draw the maps whose name contains it; `all` draws every map.
-            heads: draw head by head instead of the mean over heads.
-            cells: over an image, draw the cells as they are instead of smoothed.
+            trace: the trace to draw.
+            name: draw the maps whose name is or contains this; `all` draws every map, and None the cross-attention.
+            heads: whether to draw each head instead of the mean over heads.
+            cells: whether an overlay on an image shows the cells of the grid as squares instead of smoothing them.
         """
 
     @abstractmethod
     def save_figure(
         self, trace: TraceT, path: Path, *, name: str | None = None, heads: bool = False, cells: bool = False
     ) -> Path:
-        """Draw the trace into a file; the options are those of `draw`."""
+        """Draw the trace into a file and return its path.
+
+        Args:
+            trace: the trace to draw.
+            path: the file, whose ending chooses the format: .png or .svg, of some traces also .gif.
+            name: the maps to draw, as for `draw`.
+            heads: whether to draw each head, as for `draw`.
+            cells: whether to show the cells of an image as squares, as for `draw`.
+
+        Raises:
+            Seq2SeeError: the path ends otherwise.
+        """
 
     @abstractmethod
     def embed(self, trace: TraceT) -> str:
-        """Return the page of the trace in a frame for a notebook, from which neither styles nor scripts leak."""
+        """Return an HTML frame with the page of the trace, for a notebook; styles and scripts stay inside the frame.
+
+        Args:
+            trace: the trace to show.
+        """
 
     @abstractmethod
     def to_terminal(
         self, trace: TraceT, *, width: int | None = None, name: str | None = None, heads: bool = False
     ) -> Text | Table:
-        """Return the trace as text in colours, at most `width` cells wide."""
+        """Return the trace as coloured text.
+
+        Args:
+            trace: the trace to show.
+            width: the most terminal cells in a line; None takes the width of the terminal.
+            name: the maps to show, as for `draw`.
+            heads: whether to show each head, as for `draw`.
+        """
 
     @abstractmethod
     def summarise_drops(self, trace: TraceT) -> list[str]:
-        """Return sentences about the probability drops that no other view in the terminal tells."""
+        """Return sentences about the probability drops, to print where the trace itself goes into a file.
+
+        Args:
+            trace: the trace, with drops or without.
+
+        Returns:
+            No sentences if there are no drops, or if `to_terminal` is the only place to show them.
+        """
 
     def pack(self, trace: TraceT, *, max_weights: int) -> dict[str, JsonValue]:
-        """Return the payload for a page with many traces, which keeps at most so many weights of each."""
+        """Return the payload of a trace for a page that shows many of them.
+
+        Args:
+            trace: the trace.
+            max_weights: the most attention weights to keep head by head; with more, a renderer may average over heads.
+        """
         return trace.to_dict()
 
     def save(
         self, trace: TraceT, path: Path, *, name: str | None = None, heads: bool = False, cells: bool = False
     ) -> Path:
-        """Write a page (.html), the payload (.json), or else a figure, for which the options of `draw` are."""
+        """Write the trace into a file and return its path.
+
+        Args:
+            trace: the trace to write.
+            path: the file: a page (.html), the payload (.json), or else a figure as `save_figure` writes it.
+            name: the maps of a figure, as for `draw`; a page and a payload hold all maps.
+            heads: whether a figure shows each head, as for `draw`.
+            cells: whether a figure shows the cells of an image as squares, as for `draw`.
+
+        Raises:
+            Seq2SeeError: the path ends otherwise.
+        """
         kind = path.suffix.lower()
         if kind == ".html":
             return save_page(render_page(trace.to_dict()), path)

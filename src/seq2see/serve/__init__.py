@@ -1,4 +1,4 @@
-"""The HTTP server: its application, handlers, batch queue, request and response forms, and metrics.
+"""The HTTP server: application, request handler, batch queue, forms of requests and responses, and metrics.
 
 The HTTP interface is public and described by `/docs`; the Python modules are internal.
 """
@@ -7,10 +7,12 @@ __all__ = [
     "api_docs",
     "application",
     "batch_queue",
+    "decoding_cost",
     "handler",
     "input_checks",
     "middleware",
     "model_registry",
+    "prepared_request",
     "prometheus_metrics",
     "requests",
     "response_schemas",

@@ -1,4 +1,4 @@
-"""The documentation of the API, for programs (OpenAPI) and for people (a page)."""
+"""The documentation of the API: an OpenAPI document for programs, and a page for people."""
 
 import html
 import json
@@ -16,7 +16,7 @@ from seq2see.serve.middleware import needs_token
 from seq2see.serve.requests import Bounds
 from seq2see.serve.response_schemas import ErrorResponse
 
-Schema = dict[str, Any]  # JSON schema and OpenAPI: JSON that pydantic and FastAPI write
+Schema = dict[str, Any]  # a JSON schema, or a part of an OpenAPI document, as pydantic and FastAPI write it
 
 ERRORS = {
     400: "The form cannot be read.",
@@ -34,7 +34,7 @@ ERRORS = {
     504: "The response took too long.",
 }
 ALWAYS = (403, 413, 421, 500)  # errors of every path
-EVENTS = {  # of a stream; data is JSON
+EVENTS = {  # schema of the events of a stream
     "type": "object",
     "properties": {
         "event": {"enum": ["start", "token", "draft", "done", "error"]},
@@ -61,7 +61,11 @@ curl {address}v1/predict -F image=@photo.jpg -F 'request={{"beam": 4}}'</pre>
 
 
 def describe_errors(*statuses: int) -> dict[int | str, Schema]:
-    """The error responses of a path, for OpenAPI."""
+    """Return the error responses of a path in the form of OpenAPI.
+
+    Args:
+        *statuses: the HTTP statuses of its errors, besides those that every path has.
+    """
     return {status: _describe_error(ERRORS[status]) for status in sorted({*ALWAYS, *statuses})}
 
 
@@ -71,7 +75,14 @@ def _describe_error(when: str) -> Schema:
 
 
 def describe_body(shape: type[object], bounds: Bounds, *, texts: int, form: bool = True) -> Schema:
-    """A body that the routes read themselves, for OpenAPI: JSON, or a form with an image."""
+    """Return the description of a request body in the form of OpenAPI, because the routes read bodies themselves.
+
+    Args:
+        shape: the class of the body, such as `PredictRequest`.
+        bounds: how much a request may ask for; they become limits in the schema.
+        texts: the most texts in the field `texts`.
+        form: whether the body may also be a form with an image.
+    """
     schema = TypeAdapter(shape).json_schema()
     for each in (schema, *schema.get("$defs", {}).values()):
         if set(SOURCES) <= set(each["properties"]):
@@ -89,7 +100,7 @@ def describe_body(shape: type[object], bounds: Bounds, *, texts: int, form: bool
 
 
 def _bound(schema: Schema, bounds: Bounds, texts: int) -> None:
-    """Add the bounds of this server, and that there is one source."""
+    """Add the bounds of this server to a schema, and the rule that there is exactly one source."""
     properties = schema["properties"]
     text = {"type": "string", "maxLength": bounds.text}
     image = {"type": "string", "contentEncoding": "base64", "pattern": BASE64}
@@ -112,7 +123,7 @@ def _bound(schema: Schema, bounds: Bounds, texts: int) -> None:
 
 
 def _flatten(schema: Schema) -> Schema:
-    """A schema with its definitions in place of the references to them."""
+    """Return a schema in which each reference is replaced by its definition."""
     definitions = schema.get("$defs", {})
 
     def resolve(node: object) -> object:
@@ -126,7 +137,12 @@ def _flatten(schema: Schema) -> Schema:
 
 
 def describe_api(app: FastAPI, *, token: bool) -> Schema:
-    """The OpenAPI document; with a token, which paths need it."""
+    """Return the OpenAPI document of an application.
+
+    Args:
+        app: the application with all its routes.
+        token: whether clients need a token; the document then says which paths require it.
+    """
     document = get_openapi(title="seq2see", version=__version__, routes=app.routes)
     document["components"]["schemas"][ErrorResponse.__name__] = ErrorResponse.model_json_schema()
     if token:
@@ -139,7 +155,12 @@ def describe_api(app: FastAPI, *, token: bool) -> Schema:
 
 
 def render_docs(document: Schema, address: str) -> str:
-    """The same as a page that loads nothing from elsewhere."""
+    """Return the documentation as an HTML page that loads nothing from the network.
+
+    Args:
+        document: the OpenAPI document.
+        address: the address of the server with a slash at its end, for the examples.
+    """
     parts = [
         _render_operation(path, method, operation)
         for path, methods in document["paths"].items()
@@ -170,7 +191,7 @@ def _render_table(heads: Collection[str], rows: Collection[Collection[str]]) -> 
 
 
 def _name_type(field: Schema) -> str:
-    """The type of a schema in a few words."""
+    """Return the type of a schema in a few words, with its range and its default value."""
     if "anyOf" in field:
         said = " or ".join(_name_type(each) for each in field["anyOf"] if each.get("type") != "null")
     elif "enum" in field:

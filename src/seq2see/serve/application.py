@@ -1,4 +1,4 @@
-"""The application: routes around a handler, middleware around the routes, and a sentence for every error."""
+"""The application: a handler, its routes, the middleware around them, and one sentence for every error."""
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import Bounds, RequestError
 from seq2see.serve.routes import add_pages, add_prediction_routes, add_status_routes
 
-BATCH_TOKENS = 4096  # source tokens, times hypotheses, that are decoded together
+BATCH_TOKENS = 4096  # the default budget of a batch: source tokens times hypotheses
 
 
 def make_app(
@@ -29,14 +29,14 @@ def make_app(
     token: str | None = None,
     hosts: Collection[str] = (),
 ) -> tuple[App, RequestHandler]:
-    """The application with its middleware, and the handler in it.
+    """Return the application with its middleware, and the handler inside it.
 
     Args:
         registry: the runs to serve.
-        bounds: how much a request may ask for.
-        batch_tokens: source tokens, times hypotheses, that are decoded together; 0: every text alone.
-        token: the bearer token that clients must send, if there is one.
-        hosts: names of this server, besides localhost and addresses.
+        bounds: how much a request may ask for; None takes the defaults.
+        batch_tokens: source tokens times hypotheses that are decoded together; 0 decodes every text alone.
+        token: the bearer token that clients must send; None asks for no token.
+        hosts: the host names of this server; localhost and IP addresses are always accepted.
     """
     metrics, bounds = ServerMetrics(), bounds or Bounds()
     batcher = Batcher(queue=bounds.queue, budget=batch_tokens, metrics=metrics)

@@ -19,38 +19,59 @@ from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import RequestError
 from seq2see.tasks.constraints import Prefix
 
-# batch-mates change the last bits of a number (about 1e-6); a text with a decision narrower than this margin is decoded
-# again alone, so that batch-mates never change a reply
+# The other texts of a batch change the last bits of a number (by about 1e-6). A text with a decision by less than this
+# margin (in log-probability or score) is decoded again alone, so that other texts never change its output.
 NARROW_MARGIN = 1e-4
-GATHER_SECONDS = 0.003  # how long a batch waits for more texts, when the queue was not empty a moment ago
+GATHER_SECONDS = 0.003  # how long a batch waits for more texts, if some came while the last batch was decoded
 
 log = logging.getLogger("seq2see.serve")
 
 
 @dataclass(eq=False)
 class DecodeJob:
-    """One text to decode, or one thing to do on the thread of the model, and where its result goes."""
+    """One text to decode, or one function to call on the thread of the model.
 
-    act: Callable[[Any], object]  # makes the result, on the thread of the model, from the prediction
+    Args:
+        act: computes the result from the prediction, on the thread of the model; without a run, it gets None.
+        run: the run that decodes the text; None if there is no text to decode.
+        decoding: how the run decodes it.
+        key: jobs with equal keys may be decoded together; a job with None is decoded alone.
+        text: the source: a text, a document, or the path of an image.
+        prefix: what the output begins with, as text or ids; empty for nothing.
+        cost: source tokens times hypotheses, which must fit into the budget of a batch.
+        listen: is called after every step of the search with the hypotheses that may still become the output, best
+            first; None for no calls.
+        result: what `act` returns, or the error, once there is one.
+        cancelled: whether the result is no longer needed.
+    """
+
+    act: Callable[[Any], object]
     run: Run | None = None
     decoding: Decoding | None = None
-    key: Hashable = None  # jobs with equal keys may be decoded together; None: alone
+    key: Hashable = None
     text: str = ""
     prefix: Prefix = ""
-    cost: int = 0  # source tokens times hypotheses
-    listen: Callable[[Sequence[Hypothesis]], None] | None = None  # is called with the contenders after every step
+    cost: int = 0
+    listen: Callable[[Sequence[Hypothesis]], None] | None = None
     result: "Future[Any]" = field(default_factory=lambda: _make_future())
-    cancelled: bool = False  # nobody waits for the result any more
+    cancelled: bool = False
 
 
 class Batcher:
-    """A queue with a bound and a thread behind it."""
+    """A queue of limited length, and the one thread that decodes its jobs in batches.
+
+    Args:
+        queue: the most jobs that may wait.
+        budget: the largest cost of a batch, in source tokens times hypotheses; 0 decodes every job alone. A single job
+            may cost more.
+        metrics: counts batches and texts that are decoded again.
+    """
 
     def __init__(self, *, queue: int, budget: int, metrics: ServerMetrics) -> None:
         self.limit, self.budget, self.metrics = queue, budget, metrics
         self.waiting: list[DecodeJob] = []
         self.running: list[DecodeJob] = []
-        self.seconds_a_job = 0.05  # a moving average
+        self.seconds_a_job = 0.05  # moving average, from an estimate on
         self._changed = threading.Condition()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="seq2see-model", daemon=True)
@@ -61,22 +82,29 @@ class Batcher:
 
     @property
     def alive(self) -> bool:
-        """Whether the thread runs."""
+        """Tell whether the thread runs."""
         return self._thread.is_alive()
 
     @property
     def accepting(self) -> bool:
-        """Whether new jobs are accepted."""
+        """Tell whether new jobs are accepted."""
         return not self._closed and self.alive
 
     @property
     def idle(self) -> bool:
-        """Whether everything is done."""
+        """Tell whether no job waits and none is being decoded."""
         with self._changed:
             return not self.waiting and not self.running
 
     def submit(self, jobs: Sequence[DecodeJob]) -> None:
-        """Put jobs into the queue, all or none."""
+        """Put jobs into the queue, all of them or none.
+
+        Args:
+            jobs: the jobs of one request.
+
+        Raises:
+            RequestError: with status 503 if the queue is closed, or 429 if it has no room for all the jobs.
+        """
         with self._changed:
             if self._closed:
                 raise RequestError(
@@ -93,20 +121,28 @@ class Batcher:
             self._changed.notify_all()
 
     def cancel(self, jobs: Sequence[DecodeJob]) -> None:
-        """Cancel jobs: those in the queue are removed, and the search stops those that are decoded."""
+        """Cancel jobs: those that wait are removed, and the search stops those that are being decoded.
+
+        Args:
+            jobs: the jobs; one that is done already is left as it is.
+        """
         with self._changed:
             for job in jobs:
                 job.cancelled = True
             self.waiting = [job for job in self.waiting if not job.cancelled]
 
     def drain(self) -> None:
-        """Accept nothing new; when everything is done, the thread ends."""
+        """Accept no new jobs; the thread ends when all others are done."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def close(self, *, seconds: float = 5.0) -> None:
-        """Accept nothing new, cancel what is there, and wait for the thread to end."""
+        """Accept no new jobs, cancel all others, and wait for the thread to end.
+
+        Args:
+            seconds: the longest time to wait.
+        """
         self.drain()
         self.cancel([*self.waiting, *self.running])
         self._thread.join(seconds)
@@ -125,9 +161,9 @@ class Batcher:
             self.seconds_a_job = 0.8 * self.seconds_a_job + 0.2 * (time.perf_counter() - began) / len(jobs)
 
     def _take(self) -> list[DecodeJob]:
-        """The oldest job and all that may be decoded with it; none after the queue was closed."""
+        """Return the oldest job and all that may be decoded with it; none if the queue is closed and empty."""
         with self._changed:
-            busy = bool(self.waiting)  # texts came while others were decoded: more are likely to
+            busy = bool(self.waiting)  # texts came while others were decoded, so more are likely to come
             self._changed.wait_for(lambda: self.waiting or self._closed)
             if busy and self.budget:
                 self._changed.wait_for(lambda: self._closed or self._full(), timeout=GATHER_SECONDS)
@@ -151,13 +187,13 @@ class Batcher:
         return jobs
 
     def _serve(self, jobs: Sequence[DecodeJob]) -> None:
-        """Decode jobs together; those with a narrow decision, and all of them if one fails, again alone."""
+        """Decode jobs together, and again alone those with a narrow decision, or all of them if the batch fails."""
         self.metrics.batch_size.observe(len(jobs))
         again: Sequence[DecodeJob] = jobs
         if len(jobs) > 1:
             try:
                 again = self._decode(jobs)
-            except Exception:  # one of them may be wrong; each gets its own result
+            except Exception:  # one job may be faulty; each gets its own result or error
                 log.debug("a batch failed", exc_info=True)
             self.metrics.redecoded.add(len(again))
         for job in again:
@@ -165,7 +201,7 @@ class Batcher:
                 self._serve_alone(job)
 
     def _decode(self, jobs: Sequence[DecodeJob]) -> list[DecodeJob]:
-        """Finish all jobs that were decoded without a narrow decision; returns the others."""
+        """Decode jobs together, finish those without a narrow decision, and return the others."""
         run, decoding = jobs[0].run, jobs[0].decoding
         assert run is not None
         assert decoding is not None
@@ -196,7 +232,12 @@ class Batcher:
 
 
 class QueueObserver(SearchObserver):
-    """Stops cancelled jobs of a batch, tells listeners of each step, and notes which decisions were narrow."""
+    """Stops the cancelled jobs of a batch, calls listeners after each step, and records which decisions were narrow.
+
+    Args:
+        jobs: the jobs of the batch; source number i is job number i.
+        alone: whether the batch is one job, for which no decision is too narrow.
+    """
 
     def __init__(self, jobs: Sequence[DecodeJob], *, alone: bool = False) -> None:
         self.jobs, self.alone = jobs, alone
@@ -215,27 +256,16 @@ class QueueObserver(SearchObserver):
 
 
 def predict(run: Run, decoding: Decoding, jobs: Sequence[DecodeJob], observer: SearchObserver) -> list[Prediction]:
-    """The predictions of jobs that are decoded together."""
+    """Return the predictions of jobs that are decoded together.
+
+    Args:
+        run: the run of all the jobs.
+        decoding: the decoding of all the jobs.
+        jobs: the jobs, of which text and prefix are used.
+        observer: is told of every step of the search.
+    """
     texts, prefixes = [job.text for job in jobs], [job.prefix for job in jobs]
     return run.predict(texts, prefix=prefixes, decoding=decoding, observer=observer)
-
-
-def count_cost(run: Run, decoding: Decoding, text: str) -> int:
-    """The tokens of a source, times its hypotheses."""
-    return count_tokens(run, text) * decoding.search.width
-
-
-def count_tokens(run: Run, source: str) -> int:
-    """The tokens of a source; an image counts as a long text."""
-    return run.task.source.cost(source)
-
-
-def count_heads(run: Run) -> int:
-    """The heads of all attentions of a model; an attention has their number, or the module around it."""
-    modules = dict(run.model.named_modules())
-    found = [(name.rpartition(".")[0], module) for name, module in modules.items() if hasattr(module, "normalise")]
-    owners = [module if hasattr(module, "heads") else modules.get(parent) for parent, module in found]
-    return sum(getattr(owner, "heads", 1) for owner in owners) or 1
 
 
 def _fail(job: DecodeJob, error: Exception) -> None:
@@ -246,7 +276,7 @@ def _fail(job: DecodeJob, error: Exception) -> None:
 
 
 def _make_future() -> "Future[Any]":
-    """A future that cannot be cancelled: `Batcher.cancel` cancels its job."""
+    """Return a future that cannot be cancelled itself; `Batcher.cancel` cancels its job."""
     future: Future[Any] = Future()
     future.set_running_or_notify_cancel()
     return future

@@ -1,8 +1,8 @@
-"""The handler of requests: checks them, hands them to the batch queue, and waits for their results."""
+"""The handler of requests: it checks them, puts them into the batch queue, and waits for their results."""
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -15,58 +15,53 @@ from pydantic_core import to_json
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.data.modalities.modality import Name
-from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction_json import PredictionJson, describe_prediction
 from seq2see.runs.run import Prediction, Run
 from seq2see.search.hypothesis import reports_margins
-from seq2see.serve.batch_queue import Batcher, DecodeJob, count_cost, count_heads, count_tokens
-from seq2see.serve.input_checks import check_kind, check_targets, read_texts
+from seq2see.serve.batch_queue import Batcher, DecodeJob
+from seq2see.serve.decoding_cost import count_heads, count_tokens
+from seq2see.serve.input_checks import check_kind, check_targets, list_prefixes, read_texts
 from seq2see.serve.middleware import INTERNAL_ERROR
 from seq2see.serve.model_registry import ModelRegistry
+from seq2see.serve.prepared_request import PreparedRequest
 from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import Bounds, ExplainRequest, PredictRequest, RequestError
 from seq2see.serve.responses import explain_source
 from seq2see.serve.stream import TokenStream, format_event
 from seq2see.serve.upload import decode_image, keep_image
-from seq2see.tasks.constraints import Prefix
 
-EventQueue = asyncio.Queue[tuple[str, Any]]  # names of events, each with its data
-
-
-@dataclass(frozen=True)
-class PreparedRequest:
-    """A request that was checked: the run, the sources and how their outputs are found."""
-
-    name: str
-    run: Run
-    decoding: Decoding
-    key: Hashable  # requests with equal keys may be decoded together; None: alone
-    sources: Sequence[str]
-    prefixes: Sequence[Prefix]
-    show_source: bool  # False where a source is a temporary file
-
-    def jobs(self, act: Callable[[Prediction], object]) -> list[DecodeJob]:
-        """A job for each source."""
-        pairs = zip(self.sources, self.prefixes, strict=True)
-        return [
-            DecodeJob(act, self.run, self.decoding, self.key, text, prefix, count_cost(self.run, self.decoding, text))
-            for text, prefix in pairs
-        ]
+EventQueue = asyncio.Queue[tuple[str, Any]]  # (name of an event, its data)
 
 
 @dataclass(frozen=True)
 class RequestHandler:
-    """Answers requests to the runs of a registry."""
+    """Answers requests to the runs of a registry.
+
+    Args:
+        registry: the runs that are served.
+        batcher: the queue that decodes.
+        metrics: counts output tokens and cancelled requests.
+        bounds: how much a request may ask for.
+        image_lock: held while an image is checked, so that the pixels of one image at a time are in memory.
+    """
 
     registry: ModelRegistry
     batcher: Batcher
     metrics: ServerMetrics
     bounds: Bounds
-    # images are checked one at a time: their pixels take memory, and other requests need threads too
     image_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def prepare(self, request: PredictRequest, image: bytes | None, stack: ExitStack) -> PreparedRequest:
-        """Check a request against its run and our bounds; its temporary files are removed with the stack."""
+        """Check a request against its run and the bounds.
+
+        Args:
+            request: the body of the request.
+            image: the bytes of an image that came in a form; None for a JSON body.
+            stack: closes what the request needs, such as a temporary file of its image; the caller closes it.
+
+        Raises:
+            RequestError: the request asks for too much, contradicts itself, or does not suit its run.
+        """
         request.check(self.bounds)
         name, run = await asyncio.to_thread(self.registry.find, request.model)
         kind = run.task.source.name
@@ -76,10 +71,10 @@ class RequestHandler:
             request.check_labels()
         options = request.options
         decoding = run.choose_decoding(options)
-        # where a search does not report its margins nobody would see a narrow decision: such requests go alone
+        # a search that does not report its margins cannot tell narrow decisions, so its requests are decoded alone
         together = reports_margins(decoding.search) and run.task.writes_text
         key = (name, id(run), to_json(options)) if together else None
-        prefixes = _spread_prefix(request, len(sources))
+        prefixes = list_prefixes(request, len(sources))
         return PreparedRequest(name, run, decoding, key, sources, prefixes, show_source=kind != "image")
 
     async def _read_sources(
@@ -92,12 +87,12 @@ class RequestHandler:
             return [await asyncio.to_thread(self._keep_image, request, image, stack)]
 
     def _keep_image(self, request: PredictRequest, image: bytes | None, stack: ExitStack) -> str:
-        """The path of an image; checking a large one takes a while."""
+        """Check an image, write it into a temporary file and return its path; a large one takes a while."""
         data = image if image is not None else decode_image(request.image or "")
         return str(stack.enter_context(keep_image(data, self.bounds)))
 
     def _check_weights(self, run: Run, lengths: Sequence[int], what: str = "source") -> None:
-        """Refuse attention with too many weights: every head has one for each pair of tokens."""
+        """Refuse attention with more weights than the bounds allow; every head has one for each pair of tokens."""
         heads = count_heads(run)
         if heads * sum(length**2 for length in lengths) > self.bounds.weights:
             most = isqrt(self.bounds.weights // heads)
@@ -110,11 +105,20 @@ class RequestHandler:
         self._check_weights(prepared.run, [count_tokens(prepared.run, source) for source in prepared.sources])
 
     def _check_outputs(self, prepared: PreparedRequest, outputs: Sequence[Sequence[int]]) -> None:
-        """The same for the ids of outputs, of each source; their lengths are only known when they are found."""
+        """Refuse the attention of outputs with too many weights, once their ids, and so their lengths, are known."""
         self._check_weights(prepared.run, [len(ids) for ids in outputs] * len(prepared.sources), "written")
 
     async def predict(self, http: Request, request: PredictRequest, image: bytes | None) -> dict[str, object]:
-        """The predictions of all sources."""
+        """Return the body of a response with the predictions of all sources.
+
+        Args:
+            http: the HTTP request, which tells when its client disconnects.
+            request: the body of the request.
+            image: the bytes of an image that came in a form; None for a JSON body.
+
+        Raises:
+            RequestError: the request is refused, or takes too long.
+        """
         with ExitStack() as stack:
             prepared = await self.prepare(request, image, stack)
             if request.attention != "none":
@@ -130,7 +134,16 @@ class RequestHandler:
         return describe_prediction(prediction, attention=request.attention, show_source=prepared.show_source)
 
     async def explain(self, http: Request, request: ExplainRequest, image: bytes | None) -> dict[str, object]:
-        """The output of one source and the attention behind it."""
+        """Return the body of a response with the output of one source and the attention behind it.
+
+        Args:
+            http: the HTTP request, which tells when its client disconnects.
+            request: the body of the request.
+            image: the bytes of an image that came in a form; None for a JSON body.
+
+        Raises:
+            RequestError: the request is refused, or takes too long.
+        """
         with ExitStack() as stack:
             prepared = await self.prepare(request, image, stack)
             if len(prepared.sources) != 1:
@@ -146,7 +159,15 @@ class RequestHandler:
         return {**payload, **shown, "model": prepared.name}
 
     async def wait(self, http: Request, jobs: Sequence[DecodeJob]) -> list[Any]:
-        """The results of jobs; a client that disconnects or waits too long makes room for others."""
+        """Put jobs into the queue and return their results; if the client disconnects or the time is up, cancel them.
+
+        Args:
+            http: the HTTP request, which tells when its client disconnects.
+            jobs: the jobs of the request.
+
+        Raises:
+            RequestError: the queue is full or closed, the client disconnected, or the jobs took too long.
+        """
         self.batcher.submit(jobs)
         results: asyncio.Future[list[Any]] = asyncio.gather(*(asyncio.wrap_future(job.result) for job in jobs))
         gone: asyncio.Future[None] = asyncio.create_task(wait_for_disconnect(http))
@@ -164,12 +185,21 @@ class RequestHandler:
             results.cancel()
 
     async def stream(self, http: Request, request: PredictRequest, image: bytes | None) -> AsyncIterator[str]:
-        """The events of one output; an error in the request is raised before the first of them."""
+        """Return the server-sent events of one output, as text; they end with `done` or `error`.
+
+        Args:
+            http: the HTTP request, which tells when its client disconnects.
+            request: the body of the request, with one source.
+            image: the bytes of an image that came in a form; None for a JSON body.
+
+        Raises:
+            RequestError: the request is refused; this is raised before the first event.
+        """
         stack, loop = ExitStack(), asyncio.get_running_loop()
         events: EventQueue = asyncio.Queue()
 
         def send(name: str, data: object) -> None:
-            with suppress(RuntimeError):  # the server has stopped meanwhile
+            with suppress(RuntimeError):  # the event loop has stopped
                 loop.call_soon_threadsafe(events.put_nowait, (name, data))
 
         try:
@@ -211,7 +241,7 @@ class RequestHandler:
                 if name == "gone":
                     return
                 yield format_event(name, data)
-        except (asyncio.CancelledError, GeneratorExit):  # nobody reads any more
+        except (asyncio.CancelledError, GeneratorExit):  # the client has disconnected
             self.metrics.cancelled.add()
             raise
         finally:
@@ -239,23 +269,8 @@ class RequestHandler:
         )
 
 
-def _spread_prefix(request: PredictRequest, count: int) -> Sequence[Prefix]:
-    """A prefix for each source."""
-    if request.prefix_ids is not None:
-        if count != 1 or request.prefix is not None:
-            raise RequestError("prefix_ids goes with one source, and without prefix.", status=409)
-        return [request.prefix_ids]
-    if request.prefix is None or isinstance(request.prefix, str):
-        return [request.prefix or ""] * count
-    if len(request.prefix) != count:
-        got = len(request.prefix)
-        sentence = f"there must be one prefix for all texts or one for each; got {got} for {count} texts."
-        raise RequestError(sentence, status=409)
-    return request.prefix
-
-
 def _conclude(prepared: PreparedRequest, result: "Future[PredictionJson]") -> tuple[str, dict[str, object]]:
-    """The last event of a stream."""
+    """Return the last event of a stream."""
     error = result.exception()
     if error is None:
         return "done", {"model": prepared.name, "output": result.result()}
@@ -264,12 +279,16 @@ def _conclude(prepared: PreparedRequest, result: "Future[PredictionJson]") -> tu
 
 
 def _retrieve(results: "asyncio.Future[list[Any]]") -> None:
-    """Retrieve an exception that nobody waits for, or asyncio would log it."""
+    """Retrieve an exception that is no longer needed, or asyncio would log it."""
     with suppress(asyncio.CancelledError):
         results.exception()
 
 
 async def wait_for_disconnect(http: Request) -> None:
-    """Return when the client has disconnected."""
+    """Wait until the client has disconnected.
+
+    Args:
+        http: the HTTP request, whose body has been read.
+    """
     while (await http.receive())["type"] != "http.disconnect":
         pass

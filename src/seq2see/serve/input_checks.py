@@ -1,10 +1,11 @@
-"""Checks of the sources of a request: against what a run reads, and against the bounds."""
+"""Checks of the sources, prefixes and target of a request: against what a run reads, and against the bounds."""
 
 from collections.abc import Collection, Sequence
 
 from seq2see.data.modalities.modality import Name
 from seq2see.data.sentence_splitter import join_sentences
 from seq2see.serve.requests import Bounds, PredictRequest, RequestError
+from seq2see.tasks.constraints import Prefix
 
 SOURCES: dict[Name, Collection[str]] = {
     "text": ("text", "texts"),
@@ -14,7 +15,17 @@ SOURCES: dict[Name, Collection[str]] = {
 
 
 def check_kind(request: PredictRequest, image: bytes | None, name: str, kind: Name) -> None:
-    """Refuse all but one source, of a kind that the run reads."""
+    """Refuse a request unless it has exactly one field with a source, of a kind that the run reads.
+
+    Args:
+        request: the body of the request.
+        image: the bytes of an image that came in a form; None for a JSON body.
+        name: the name of the run, for the message.
+        kind: what the run reads.
+
+    Raises:
+        RequestError: with status 422 without a source or with several, and 409 if the run reads another kind.
+    """
     given = [field for field in ("text", "texts", "document", "image") if getattr(request, field) is not None]
     given += ["image"] if image is not None else []
     if len(given) != 1 or given[0] not in SOURCES[kind]:
@@ -24,7 +35,15 @@ def check_kind(request: PredictRequest, image: bytes | None, name: str, kind: Na
 
 
 def read_texts(request: PredictRequest, bounds: Bounds) -> Sequence[str]:
-    """The texts or documents of a request."""
+    """Return the texts or documents of a request.
+
+    Args:
+        request: the body of a request with text, texts or document; sentences of a document are joined.
+        bounds: the most characters of a text, and the most texts.
+
+    Raises:
+        RequestError: there are too many texts, or one is too long.
+    """
     if isinstance(request.document, tuple):
         return [_join_document(request.document, bounds)]
     sources = request.texts if request.texts is not None else (request.text or request.document or "",)
@@ -36,7 +55,15 @@ def read_texts(request: PredictRequest, bounds: Bounds) -> Sequence[str]:
 
 
 def check_targets(request: PredictRequest, bounds: Bounds) -> None:
-    """Refuse a given output, or a prefix, that is longer than a source may be."""
+    """Refuse a target or a prefix that is longer than a source may be, and too many prefix_ids.
+
+    Args:
+        request: the body of the request.
+        bounds: the most characters of a text, and the most tokens of an output.
+
+    Raises:
+        RequestError: one of them is too long.
+    """
     prefixes = [request.prefix] if isinstance(request.prefix, str) else request.prefix or ()
     for text in prefixes:
         _check_length(text, bounds, " in prefix")
@@ -45,8 +72,31 @@ def check_targets(request: PredictRequest, bounds: Bounds) -> None:
         raise RequestError(f"prefix_ids may have {bounds.length:,} tokens; got {len(request.prefix_ids or ()):,}.")
 
 
+def list_prefixes(request: PredictRequest, count: int) -> Sequence[Prefix]:
+    """Return a prefix for each source, as text or as ids of tokens; an empty text if there is none.
+
+    Args:
+        request: the body of the request.
+        count: the number of sources.
+
+    Raises:
+        RequestError: the prefixes do not fit the number of sources, or prefix and prefix_ids are both given.
+    """
+    if request.prefix_ids is not None:
+        if count != 1 or request.prefix is not None:
+            raise RequestError("prefix_ids goes with one source, and without prefix.", status=409)
+        return [request.prefix_ids]
+    if request.prefix is None or isinstance(request.prefix, str):
+        return [request.prefix or ""] * count
+    if len(request.prefix) != count:
+        got = len(request.prefix)
+        sentence = f"there must be one prefix for all texts or one for each; got {got} for {count} texts."
+        raise RequestError(sentence, status=409)
+    return request.prefix
+
+
 def _join_document(sentences: Sequence[str], bounds: Bounds) -> str:
-    """A document whose sentences are cut already; together they are bounded as a text is."""
+    """Join the sentences of a document; together they may have as many characters as a text."""
     for place, sentence in enumerate(sentences, 1):
         _check_length(sentence, bounds, f" (sentence {place})")
     document = join_sentences(sentences)

@@ -1,4 +1,4 @@
-"""Middleware: checks host, origin, token and size of a request, and turns every error into one sentence of JSON."""
+"""Middleware that checks host, origin, token and size of a request, and sends every error as one sentence of JSON."""
 
 import hmac
 import ipaddress
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import Bounds, RequestError
 
-Scope = MutableMapping[str, Any]  # of ASGI, as are messages
+Scope = MutableMapping[str, Any]  # of ASGI, like the types below
 Message = Scope
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -31,15 +31,15 @@ log = logging.getLogger("seq2see.serve")
 
 
 class Middleware:
-    """An ASGI application around another one.
+    """An ASGI application that checks requests and passes them to another one.
 
     Args:
-        app: the application.
-        bounds: how much a request may ask for.
-        metrics: where requests are counted.
-        paths: the paths that are counted by name.
-        token: the bearer token that clients must send, if there is one.
-        hosts: names of this server, besides localhost and addresses.
+        app: the application inside.
+        bounds: how much a request may ask for, of which the size of the body is checked here.
+        metrics: counts requests and their seconds, by path and status.
+        paths: the paths that are counted by name; all others are counted as `other`.
+        token: the bearer token that clients must send; None asks for no token.
+        hosts: the host names of this server; localhost and IP addresses are always accepted.
     """
 
     def __init__(
@@ -75,7 +75,14 @@ class Middleware:
             self.metrics.seconds.observe(time.perf_counter() - began, path=path)
 
     def check(self, scope: Scope) -> None:
-        """Refuse a request before anything of it is read."""
+        """Check the head of a request, before its body is read.
+
+        Args:
+            scope: the ASGI scope with path and headers.
+
+        Raises:
+            RequestError: host, origin, size or token of the request are not acceptable.
+        """
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         self._check_host(headers)
         size = headers.get("content-length", "0")
@@ -91,7 +98,7 @@ class Middleware:
                 )
 
     def _check_host(self, headers: Mapping[str, str]) -> None:
-        """Refuse host names that are not ours (DNS rebinding), and requests from pages of other sites."""
+        """Refuse unknown host names (against DNS rebinding) and requests from pages of other sites."""
         host = headers.get("host", "")
         if not self._is_known(host):
             name = host.rpartition(":")[0] or host
@@ -103,7 +110,7 @@ class Middleware:
             raise RequestError("pages of other sites may not use this server.", status=403)
 
     def _is_known(self, host: str) -> bool:
-        """Whether a host is an address, which cannot be rebound, or one of our names."""
+        """Tell whether a host is one of our names, or an IP address, which DNS cannot rebind."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
             if name in self.hosts:
@@ -114,7 +121,7 @@ class Middleware:
         return True
 
     def _limit(self, receive: Receive) -> Receive:
-        """The same body, refused as soon as it is too large, whatever its header said."""
+        """Return a function that receives the body, and refuses it once it is too large, whatever its head says."""
         total = 0
 
         async def counted() -> Message:
@@ -129,13 +136,21 @@ class Middleware:
 
 
 class Connection:
-    """One response: sent with our headers, and replaced by an error if it has not begun."""
+    """The response to one request: it adds our headers, and knows whether an error may still be sent.
+
+    Args:
+        send: sends an ASGI message to the client.
+    """
 
     def __init__(self, send: Send) -> None:
         self._send, self.status = send, 0
 
     async def send(self, message: Message) -> None:
-        """Send a message of the response."""
+        """Send a message of the response.
+
+        Args:
+            message: the ASGI message; to the start of a response, the security headers are added.
+        """
         if message["type"] == "http.response.start":
             self.status = message["status"]
             known = {name.lower() for name, _ in message.get("headers", ())}
@@ -144,7 +159,13 @@ class Connection:
         await self._send(message)
 
     async def refuse(self, status: int, sentence: str, headers: Mapping[str, str]) -> None:
-        """Respond with an error, if no response has begun."""
+        """Respond with an error, unless a response has begun.
+
+        Args:
+            status: the HTTP status.
+            sentence: the message of the error.
+            headers: further headers of the response.
+        """
         if self.status:
             return
         body = json.dumps({"error": sentence}).encode()
@@ -155,7 +176,11 @@ class Connection:
 
 
 def needs_token(path: str) -> bool:
-    """Whether a path needs the token, if the server has one."""
+    """Tell whether a path needs the token, if the server has one.
+
+    Args:
+        path: the path of a request.
+    """
     return path.startswith("/v1/") or path == "/metrics"
 
 

@@ -1,4 +1,4 @@
-"""The registry of served runs: found by name, loaded when needed, and loaded again when their weights have changed."""
+"""The registry of served runs: it finds them by name, loads them when needed, and reloads them after a change."""
 
 import logging
 import threading
@@ -13,14 +13,20 @@ from seq2see.runs.run import Run, load
 from seq2see.serve.requests import RequestError
 from seq2see.serve.response_schemas import ModelInfo
 
-Version = tuple[int, int]  # of the weights: when they were written, and their size
+Version = tuple[int, int]  # of the weights: time of the last change in nanoseconds, size in bytes
 
 log = logging.getLogger("seq2see.serve")
 
 
 @dataclass
 class ModelRegistry:
-    """Runs by name: those that were given, and those in a folder of runs, whenever they appear there."""
+    """The runs that are served, by name.
+
+    Args:
+        paths: run folders; the first is the default run.
+        folder: a folder of run folders; those that appear in it later are served, too. None for no such folder.
+        trust: whether to run the code of its own that a run names.
+    """
 
     paths: Sequence[Path]
     folder: Path | None = None
@@ -29,7 +35,7 @@ class ModelRegistry:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def names(self) -> dict[str, Path]:
-        """The paths of all runs by name; of two with one name, the second is named by its path."""
+        """Return the paths of all runs by name, the default first; the second run of a name is named by its path."""
         found: dict[str, Path] = {}
         for path in [*self.paths, *self._list_folder()]:
             if path.resolve() not in [one.resolve() for one in found.values()]:
@@ -38,7 +44,14 @@ class ModelRegistry:
         return found
 
     def find(self, name: str | None) -> tuple[str, Run]:
-        """A run and its name; without a name, the first. It is loaded if it is new or its weights have changed."""
+        """Return a run with its name; it is loaded if it is new or its weights have changed.
+
+        Args:
+            name: the name of the run; None takes the first.
+
+        Raises:
+            RequestError: with status 404 if no run has this name, or 503 if there is no run or it cannot be loaded.
+        """
         names = self.names()
         if not names:
             raise RequestError("no run is served yet; train one first.", status=503)
@@ -52,13 +65,13 @@ class ModelRegistry:
             return name, self._load(names[name])
         except Seq2SeeError as error:
             raise RequestError(f"the run {name} cannot be used: {error}", status=503) from None
-        except Exception as error:  # whatever a folder can hold; the others go on
+        except Exception as error:  # one damaged folder must not stop the other runs
             log.debug("a run cannot be read", exc_info=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
             raise RequestError(f"the run {name} cannot be used: it cannot be read ({reason}).", status=503) from None
 
     def describe(self) -> list[ModelInfo]:
-        """What each run is, or why it cannot be used."""
+        """Return a description of each run, or why it cannot be used; every run is loaded."""
         return [self._describe(name) for name in self.names()]
 
     def _describe(self, name: str) -> ModelInfo:
@@ -76,7 +89,7 @@ class ModelRegistry:
         )
 
     def _list_folder(self) -> list[Path]:
-        """The folders that hold a run, whole or not, in the order of their names."""
+        """Return the folders that hold weights, in the order of their names."""
         if self.folder is None or not self.folder.is_dir():
             return []
         return sorted(path for path in self.folder.iterdir() if (path / "weights.safetensors").is_file())
@@ -90,7 +103,7 @@ class ModelRegistry:
 
 
 def _version(path: Path) -> Version:
-    """The version of the weights in a folder."""
+    """Return the version of the weights in a folder; zeros if they cannot be read."""
     try:
         stat = RunFolder(path).weights_file.stat()
     except OSError:

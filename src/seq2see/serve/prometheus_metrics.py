@@ -4,14 +4,19 @@ import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-SECOND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+SECOND_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)  # upper bounds
 SIZE_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 Labels = tuple[tuple[str, str], ...]
 
 
 class Counter:
-    """A count that only grows, for each set of labels."""
+    """A count that only grows, kept apart for each set of labels.
+
+    Args:
+        name: the name of the metric in Prometheus.
+        about: one sentence that explains it.
+    """
 
     kind = "counter"
 
@@ -21,20 +26,31 @@ class Counter:
         self._lock = threading.Lock()
 
     def add(self, amount: int | float = 1, **labels: str) -> None:
-        """Increase the count."""
+        """Increase the count of one set of labels.
+
+        Args:
+            amount: the increase, at least 0.
+            **labels: names and values of the labels.
+        """
         with self._lock:
             key = tuple(sorted(labels.items()))
             self._values[key] = self._values.get(key, 0) + amount
 
     def lines(self) -> Iterable[str]:
-        """The samples."""
+        """Return a line for each set of labels; without any count, one line with 0."""
         with self._lock:
             values = dict(self._values) or {(): 0}
         return [f"{self.name}{_label(dict(key))} {value:g}" for key, value in values.items()]
 
 
 class Gauge:
-    """A number that is read when the metrics are rendered."""
+    """A number that is read whenever the metrics are rendered.
+
+    Args:
+        name: the name of the metric in Prometheus.
+        about: one sentence that explains it.
+        read: returns the number.
+    """
 
     kind = "gauge"
 
@@ -42,12 +58,18 @@ class Gauge:
         self.name, self.about, self.read = name, about, read
 
     def lines(self) -> Iterable[str]:
-        """The sample."""
+        """Return the line with the number."""
         return [f"{self.name} {self.read():g}"]
 
 
 class Histogram:
-    """Counts of observed numbers in buckets."""
+    """Counts of observed numbers in buckets, kept apart for each set of labels.
+
+    Args:
+        name: the name of the metric in Prometheus.
+        about: one sentence that explains it.
+        bounds: the upper bounds of the buckets, inclusive and ascending; a last bucket without bound is added.
+    """
 
     kind = "histogram"
 
@@ -58,7 +80,12 @@ class Histogram:
         self._lock = threading.Lock()
 
     def observe(self, value: int | float, **labels: str) -> None:
-        """Count one number in its bucket."""
+        """Count one number in its bucket.
+
+        Args:
+            value: the number.
+            **labels: names and values of the labels.
+        """
         with self._lock:
             key = tuple(sorted(labels.items()))
             counts = self._counts.setdefault(key, [0] * (len(self.bounds) + 1))
@@ -66,7 +93,7 @@ class Histogram:
             self._sums[key] = self._sums.get(key, 0.0) + value
 
     def lines(self) -> Iterable[str]:
-        """The samples, each bucket with all below it."""
+        """Return the lines of all buckets, each with the count of all up to its bound, and of the sum and the count."""
         with self._lock:
             found = [(dict(key), list(counts), self._sums[key]) for key, counts in self._counts.items()]
         lines = []
@@ -95,11 +122,17 @@ class ServerMetrics:
         self.gauges: list[Gauge] = []
 
     def add_gauge(self, name: str, about: str, read: Callable[[], int | float]) -> None:
-        """Add a number that `read` gives."""
+        """Add a gauge.
+
+        Args:
+            name: the name of the metric in Prometheus.
+            about: one sentence that explains it.
+            read: returns the number whenever the metrics are rendered.
+        """
         self.gauges.append(Gauge(name, about, read))
 
     def render(self) -> str:
-        """Everything as text."""
+        """Return all metrics in the text format of Prometheus."""
         lines: list[str] = []
         shown: list[Counter | Histogram | Gauge] = [self.requests, self.seconds, self.batch_size, self.redecoded]
         for each in [*shown, self.output_tokens, self.cancelled, *self.gauges]:

@@ -1,4 +1,4 @@
-"""The bodies of requests, and the bounds of what one may ask for."""
+"""The bodies of requests, and the bounds of what a request may ask for."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ from seq2see.core.registry import complain, suggest
 from seq2see.runs.prediction_json import AttentionForm
 from seq2see.search.options import WHOLE, DecodeOptions, Word
 
-# nothing unknown, nothing of another type, no infinities
+# no unknown fields, no conversions between types, no infinities
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 Body = TypeVar("Body")
@@ -22,7 +22,11 @@ Body = TypeVar("Body")
 class RequestError(Seq2SeeError):
     """A request that is answered with an error: a sentence and an HTTP status.
 
-    422: it is not as the OpenAPI document says. 409: it is, but contradicts itself, or the run cannot do it.
+    Args:
+        message: the sentence.
+        status: the HTTP status. With 422 the request is not as the OpenAPI document says; with 409 it is, but it
+            contradicts itself, or the run cannot do it.
+        headers: further headers of the response, such as Retry-After.
     """
 
     def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:
@@ -32,22 +36,35 @@ class RequestError(Seq2SeeError):
 
 @dataclass(frozen=True)
 class Bounds:
-    """How much one request may ask for, and all of them together."""
+    """How much a request may ask for, and how many texts may wait.
 
-    body: int = 12_000_000  # bytes of a request
-    text: int = 5_000  # characters of a text
-    texts: int = 64  # texts of a request
-    beam: int = 16  # hypotheses of a text, and outputs that are returned
-    samples: int = 64  # pseudo-references of minimum Bayes risk decoding
-    length: int = 1_000  # tokens of an output, where the request says so
-    pixels: int = 40_000_000  # of an image
-    weights: int = 4_000_000  # attention weights of a reply
-    seconds: float = 30.0  # that a request may take, with its time in the queue
-    queue: int = 512  # texts that wait
+    Args:
+        body: the most bytes of a request.
+        text: the most characters of a text, of a document, of a prefix and of a target.
+        texts: the most texts of a request.
+        beam: the largest width of a beam, and the most outputs for a text.
+        samples: the most pseudo-references of minimum Bayes risk (MBR) decoding.
+        length: the largest max_length of a request, in tokens, and the most prefix_ids.
+        pixels: the most pixels of an image.
+        weights: the most attention weights of a response, over all heads.
+        seconds: the longest time for a body to arrive, and again for its result, with the time in the queue.
+        queue: the most texts that wait, of all requests together.
+    """
+
+    body: int = 12_000_000
+    text: int = 5_000
+    texts: int = 64
+    beam: int = 16
+    samples: int = 64
+    length: int = 1_000
+    pixels: int = 40_000_000
+    weights: int = 4_000_000
+    seconds: float = 30.0
+    queue: int = 512
 
     @property
     def options(self) -> dict[str, int]:
-        """The largest value of each decoding option that a request may not choose freely."""
+        """Return the largest value of each decoding option that has a bound."""
         return {
             "beam": self.beam,
             "n_best": self.beam,
@@ -59,9 +76,9 @@ class Bounds:
 
 @checked(frozen=True, kw_only=True, config=STRICT)
 class PredictRequest(DecodeOptions):
-    """A body of /v1/predict: one source, or several texts, and decoding options."""
+    """The body of /v1/predict: one source, or several texts, and decoding options."""
 
-    model: Annotated[Word | None, Field(description="The name of a run; if none is given, the first.")] = None
+    model: Annotated[Word | None, Field(description="The name of a run; null: the first.")] = None
     text: Annotated[str | None, Field(description="A text to read.")] = None
     texts: Annotated[tuple[str, ...] | None, Field(description="Several texts.")] = None
     document: Annotated[
@@ -69,30 +86,43 @@ class PredictRequest(DecodeOptions):
     ] = None
     image: Annotated[str | None, Field(description="An image, in base64.")] = None
     prefix: Annotated[
-        str | tuple[str, ...] | None, Field(description="What outputs begin with: one for all texts, or one for each.")
+        str | tuple[str, ...] | None,
+        Field(description="What outputs begin with: one prefix for all texts, or one for each."),
     ] = None
     prefix_ids: Annotated[
         tuple[Annotated[int, Field(ge=0, lt=2**31), WHOLE], ...] | None,
-        Field(description="The same for one source, as ids of tokens."),
+        Field(description="What the output of one source begins with, as ids of tokens; not with prefix."),
     ] = None
     attention: Annotated[
-        AttentionForm, Field(description="Attention weights in the reply: words, for each pair of words; full, all.")
+        AttentionForm,
+        Field(description="Attention weights in the response. words: one for each pair of words; full: every map."),
     ] = "none"
 
     @property
     def options(self) -> DecodeOptions:
-        """The decoding options alone."""
+        """Return the decoding options alone."""
         return DecodeOptions(**{field.name: getattr(self, field.name) for field in fields(DecodeOptions)})
 
     def check(self, bounds: Bounds) -> None:
-        """Refuse what asks for too much."""
+        """Refuse decoding options beyond the bounds.
+
+        Args:
+            bounds: how much a request may ask for.
+
+        Raises:
+            RequestError: an option is too large.
+        """
         for name, most in bounds.options.items():
             value = getattr(self, name)
             if value is not None and value > most:
                 raise RequestError(f"{name} must be at most {most} here; got {value:.6g}.")
 
     def check_labels(self) -> None:
-        """Refuse what means nothing to a run that chooses labels; of them it lists as many as n_best says."""
+        """Refuse what has no effect on a run that chooses labels: prefixes, and all decoding options but n_best.
+
+        Raises:
+            RequestError: such an option is given.
+        """
         given = [name for name in self.options.given() if name != "n_best"]
         given += [name for name in ("prefix", "prefix_ids") if getattr(self, name)]
         if given:
@@ -104,24 +134,34 @@ class PredictRequest(DecodeOptions):
 
 @checked(frozen=True, kw_only=True, config=STRICT)
 class InterventionRequest:
-    """A change to one attention map while the model works; without heads, to all of them."""
+    """A change to one attention map while the model computes its output."""
 
-    map: Word
-    heads: tuple[Annotated[int, Field(ge=1), WHOLE], ...] | None = None
-    weights: Literal["own", "none", "uniform"] = "own"
-    temperature: Annotated[float, Field(ge=COLDEST, le=1000)] = 1.0
+    map: Annotated[Word, Field(description="The name of the map, as maps in a response are named.")]
+    heads: Annotated[
+        tuple[Annotated[int, Field(ge=1), WHOLE], ...] | None,
+        Field(description="The numbers of the heads to change, from 1; null: all heads."),
+    ] = None
+    weights: Annotated[
+        Literal["own", "none", "uniform"],
+        Field(description="own: the weights of the model; none: all weights are 0; uniform: all are equal."),
+    ] = "own"
+    temperature: Annotated[
+        float, Field(ge=COLDEST, le=1000, description="Divides the scores of the map; below 1, weights are sharper.")
+    ] = 1.0
 
     @property
     def changes_anything(self) -> bool:
-        """Whether the map differs from the model's own."""
+        """Tell whether the change has any effect."""
         return (self.weights, self.temperature) != ("own", 1.0)
 
 
 @checked(frozen=True, kw_only=True, config=STRICT)
 class ExplainRequest(PredictRequest):
-    """A body of /v1/explain: one source, and perhaps the output to explain instead of the one that is found."""
+    """The body of /v1/explain: one source, decoding options, and what to explain."""
 
-    target: Annotated[str | None, Field(description="An output to explain instead of the one that is found.")] = None
+    target: Annotated[
+        str | None, Field(description="An output to explain instead of the one that the model finds.")
+    ] = None
     interventions: Annotated[
         tuple[InterventionRequest, ...], Field(max_length=200, description="Changes to attention maps of the model.")
     ] = ()
@@ -136,13 +176,23 @@ class ExplainRequest(PredictRequest):
 
 @checked(frozen=True, kw_only=True, config=STRICT)
 class PageRequest:
-    """A body of /v1/page: what is explained, side by side."""
+    """The body of /v1/page: what to explain side by side."""
 
-    views: Annotated[tuple[ExplainRequest, ...], Field(min_length=1, max_length=4)]
+    views: Annotated[
+        tuple[ExplainRequest, ...], Field(min_length=1, max_length=4, description="Requests as for /v1/explain.")
+    ]
 
 
 def read_body(shape: type[Body], body: bytes) -> Body:
-    """A body as what it must be; what is wrong is one sentence."""
+    """Parse a JSON body and check its fields.
+
+    Args:
+        shape: the class of the body, such as `PredictRequest`.
+        body: the bytes of the body, UTF-8.
+
+    Raises:
+        RequestError: the body is not JSON, or not of this shape; its sentence says what is wrong first.
+    """
     try:
         return TypeAdapter(shape).validate_json(body)
     except ValidationError as error:

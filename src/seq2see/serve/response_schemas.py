@@ -1,138 +1,165 @@
 """The schemas of responses, for the OpenAPI document; a prediction has the form of `runs/prediction_json.py`."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from seq2see.runs.prediction_json import PredictionJson, Probability, TokenJson
 
 
 class Response(BaseModel):
-    """Base of all responses: nothing in them that is not declared here."""
+    """The base of all responses, which have no other fields than those declared here."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class ErrorResponse(Response):
-    """Whatever goes wrong, in one sentence."""
+    """An error, in one sentence."""
 
-    error: str
+    error: Annotated[str, Field(description="The message, in one sentence.")]
 
 
 class StatusResponse(Response):
     """The state of the server."""
 
-    status: Literal["alive", "ready"]
+    status: Annotated[
+        Literal["alive", "ready"], Field(description="alive: the server works; ready: it accepts requests.")
+    ]
 
 
 class PredictResponse(Response):
     """A prediction for each source."""
 
-    model: str
-    outputs: list[PredictionJson]
+    model: Annotated[str, Field(description="The name of the run that answered.")]
+    outputs: Annotated[list[PredictionJson], Field(description="One prediction for each source, in order.")]
 
 
 class MapResponse(Response):
-    """The weights of one attention map: for each head, query and key."""
+    """The weights of one attention map."""
 
-    name: str
-    weights: list[list[list[float]]]
-    queries: str
-    keys: str
+    name: Annotated[str, Field(description="The path of the attention inside the model.")]
+    weights: Annotated[list[list[list[float]]], Field(description="By head, query and key; those of a query sum to 1.")]
+    queries: Annotated[str, Field(description="The side of the queries: source, target, inputs or memory_rows.")]
+    keys: Annotated[str, Field(description="The side of the keys, such as source.")]
 
 
 class TopTokenResponse(Response):
     """One of the likeliest tokens at a position."""
 
-    id: int
-    text: str
-    confidence: Probability
+    id: Annotated[int, Field(description="The id of the token.")]
+    text: Annotated[str, Field(description="The token as text.")]
+    confidence: Annotated[Probability, Field(description="The probability that the model gives it.")]
 
 
 class BeamNodeResponse(Response):
-    """A hypothesis of a beam, as one token behind its parent."""
+    """A hypothesis of a beam: its parent with one more token."""
 
-    parent: int | None
-    id: int
-    text: str
-    logprob: float
-    total: float
-    kept: bool
-    score: float | None
+    parent: Annotated[int | None, Field(description="The number of the parent in nodes; null for a first token.")]
+    id: Annotated[int, Field(description="The id of the last token.")]
+    text: Annotated[str, Field(description="The last token as text.")]
+    logprob: Annotated[float, Field(description="The log-probability of the last token.")]
+    total: Annotated[float, Field(description="The sum of the log-probabilities of all tokens.")]
+    kept: Annotated[bool, Field(description="Whether the beam kept the hypothesis.")]
+    score: Annotated[float | None, Field(description="The score of a finished output; null for others.")]
 
 
 class BeamTreeResponse(Response):
-    """All hypotheses that a beam compared."""
+    """All hypotheses that a beam compared, as a tree."""
 
-    nodes: list[BeamNodeResponse]
-    best: int | None
+    nodes: Annotated[list[BeamNodeResponse], Field(description="The hypotheses; a parent comes before its children.")]
+    best: Annotated[int | None, Field(description="The number of the node that ends the output; null if none does.")]
 
 
 class ProbabilityDropResponse(Response):
-    """A word of the source, or a region of an image by its number: the probability drop of the output without it."""
+    """The probability drop of the output without one word of the source, or without one region of an image."""
 
-    start: int
-    end: int
-    drop: float
-    weight: Probability | None
+    start: Annotated[int, Field(description="The first character of the word, or the number of the region.")]
+    end: Annotated[int, Field(description="The character behind the word, or the number of the region plus 1.")]
+    drop: Annotated[
+        float, Field(description="The drop of the log-probability of a text, or of the probability of a label.")
+    ]
+    weight: Annotated[
+        Probability | None, Field(description="Its share of the attention; null without cross-attention.")
+    ]
 
 
 class ExplainResponse(Response):
-    """An output and the attention behind it; which of the later fields there are depends on the run."""
+    """An output and the attention behind it; which of the optional fields are present depends on the run."""
 
-    model: str
-    source: str
-    target: str
-    score: float | None
-    finished: bool
-    ids: list[int]
-    top_tokens: list[list[TopTokenResponse]] | None
-    history: BeamTreeResponse | None
-    drops: list[ProbabilityDropResponse] | None
-    regions: list[int] | None = None  # rows and columns of the regions of an image
-    agreement: dict[str, JsonValue] | None = None  # of attention with the probability drops
-    source_tokens: list[TokenJson] | None = None
-    target_tokens: list[TokenJson] | None = None
-    maps: list[MapResponse] | None = None
-    memory_rows: list[TokenJson] | None = None
-    grid: list[int] | None = None
-    image: str | None = None
-    label: str | None = None
-    probabilities: dict[str, Probability] | None = None
-    sentences: list[dict[str, JsonValue]] | None = None
-    word_agreement: dict[str, JsonValue] | None = None
-    sentence_agreement: dict[str, JsonValue] | None = None
+    model: Annotated[str, Field(description="The name of the run that answered.")]
+    source: Annotated[str, Field(description="The source; `image` for an image.")]
+    target: Annotated[str, Field(description="The output: a text, or the chosen labels.")]
+    score: Annotated[float | None, Field(description="What the search ranks outputs by; null for a given target.")]
+    finished: Annotated[bool, Field(description="False if the output was cut at its maximum length.")]
+    ids: Annotated[list[int], Field(description="The ids of the tokens, or of the labels.")]
+    top_tokens: Annotated[
+        list[list[TopTokenResponse]] | None, Field(description="The likeliest tokens at each position, if asked for.")
+    ]
+    history: Annotated[BeamTreeResponse | None, Field(description="The hypotheses of the beam, if asked for.")]
+    drops: Annotated[list[ProbabilityDropResponse] | None, Field(description="The probability drops, if asked for.")]
+    regions: Annotated[list[int] | None, Field(description="Rows and columns of the regions of an image.")] = None
+    agreement: Annotated[
+        dict[str, JsonValue] | None, Field(description="Rank correlation of attention with probability drops.")
+    ] = None
+    source_tokens: Annotated[list[TokenJson] | None, Field(description="The tokens of the source.")] = None
+    target_tokens: Annotated[
+        list[TokenJson] | None, Field(description="The tokens of the output, the end token last.")
+    ] = None
+    maps: Annotated[list[MapResponse] | None, Field(description="The attention maps, in the order of their use.")] = (
+        None
+    )
+    memory_rows: Annotated[list[TokenJson] | None, Field(description="The rows of a memory matrix that maps show.")] = (
+        None
+    )
+    grid: Annotated[list[int] | None, Field(description="Rows and columns of the cells of an image.")] = None
+    image: Annotated[str | None, Field(description="The pixels that the model reads, as a data URL.")] = None
+    label: Annotated[str | None, Field(description="The chosen labels.")] = None
+    probabilities: Annotated[
+        dict[str, Probability] | None, Field(description="The probability of each label, the likeliest first.")
+    ] = None
+    sentences: Annotated[
+        list[dict[str, JsonValue]] | None, Field(description="The sentences of a document with their weights.")
+    ] = None
+    word_agreement: Annotated[dict[str, JsonValue] | None, Field(description="The rank correlation over words.")] = None
+    sentence_agreement: Annotated[
+        dict[str, JsonValue] | None, Field(description="The rank correlation over sentences.")
+    ] = None
 
 
 class ModelInfo(Response):
     """A run that is served, or why it cannot be used."""
 
-    name: str
-    error: str | None = None
-    preset: str | None = None
-    source: Literal["text", "image", "document"] | None = None
-    writes: Literal["text", "label"] | None = None
-    search: str | Mapping[str, JsonValue] | None = None
-    parameters: int | None = None
+    name: Annotated[str, Field(description="The name by which requests choose the run.")]
+    error: Annotated[str | None, Field(description="Why it cannot be used; then the other fields are absent.")] = None
+    preset: Annotated[str | None, Field(description="The preset that it was trained with.")] = None
+    source: Annotated[Literal["text", "image", "document"] | None, Field(description="What it reads.")] = None
+    writes: Annotated[Literal["text", "label"] | None, Field(description="What its outputs are.")] = None
+    search: Annotated[str | Mapping[str, JsonValue] | None, Field(description="The search of its configuration.")] = (
+        None
+    )
+    parameters: Annotated[int | None, Field(description="The number of its weights.")] = None
 
 
 class OptionInfo(Response):
-    """A decoding option, as a form needs it."""
+    """A decoding option, with what a form needs to show it."""
 
-    name: str
-    title: str
-    help: str
-    kind: Literal["integer", "number", "boolean", "choice", "words", "dictionary"]
-    searches: list[str]  # the kinds of search that take it
-    choices: list[str]
-    minimum: float | None
-    maximum: float | None
+    name: Annotated[str, Field(description="The field of a request.")]
+    title: Annotated[str, Field(description="Its label in a form.")]
+    help: Annotated[str, Field(description="What it does.")]
+    kind: Annotated[
+        Literal["integer", "number", "boolean", "choice", "words", "dictionary"],
+        Field(description="The type of its value."),
+    ]
+    searches: Annotated[list[str], Field(description="The kinds of search that it has an effect on.")]
+    choices: Annotated[list[str], Field(description="The values of a choice; empty for other kinds.")]
+    minimum: Annotated[float | None, Field(description="The smallest value; null for none.")]
+    maximum: Annotated[float | None, Field(description="The largest value on this server; null for none.")]
 
 
 class ModelsResponse(Response):
-    """All runs, the first of which is the default, the decoding options, and the bounds of a request."""
+    """All runs, the default first, all decoding options, and the bounds of a request."""
 
-    models: list[ModelInfo]
-    options: list[OptionInfo]
-    bounds: dict[str, float]
+    models: Annotated[list[ModelInfo], Field(description="The runs; the first is the default.")]
+    options: Annotated[list[OptionInfo], Field(description="The decoding options.")]
+    bounds: Annotated[dict[str, float], Field(description="How much a request may ask for, by the name of the bound.")]

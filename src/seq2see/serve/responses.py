@@ -1,4 +1,4 @@
-"""Explanations of outputs, and descriptions of decoding options, as the values of JSON responses."""
+"""The values of JSON responses: explanations of outputs, and descriptions of decoding options."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -13,19 +13,21 @@ from seq2see.runs.decoding import Decoding
 from seq2see.runs.run import Prediction, Run
 from seq2see.search.hypothesis import Hypothesis
 from seq2see.search.observers import BeamHistory
-from seq2see.search.options import OPTIONS, OptionDescription
-from seq2see.serve.batch_queue import DecodeJob, count_tokens, predict
+from seq2see.search.option_description import OptionDescription
+from seq2see.search.options import OPTIONS
+from seq2see.serve.batch_queue import DecodeJob, predict
+from seq2see.serve.decoding_cost import count_tokens
 from seq2see.serve.requests import Bounds, ExplainRequest, RequestError
 from seq2see.serve.response_schemas import BeamNodeResponse, BeamTreeResponse, OptionInfo
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output
 
-Check = Callable[[Sequence[Sequence[int]]], None]  # refuses outputs whose attention is too much to show
+Check = Callable[[Sequence[Sequence[int]]], None]  # raises an error if the attention of outputs has too many weights
 
-# source tokens of all sources with a part left out: some seconds, for labels are read ten times as fast
+# tokens of all sources with a part left out; both take some seconds, because labels are computed ten times as fast
 MAX_TOKENS_LEFT_OUT, MAX_TOKENS_LEFT_OUT_LABELS = 50_000, 500_000
 
-SEARCHES = {  # the kinds of search that take the options for a use
+SEARCHES = {  # by the use of an option: the kinds of search that it has an effect on
     "search": ["configured", "beam", "mbr", "sample"],
     "beam": ["beam", "mbr"],
     "mbr": ["mbr"],
@@ -36,7 +38,12 @@ SEARCHES = {  # the kinds of search that take the options for a use
 
 
 class CancellableHistory(BeamHistory):
-    """Records a beam, and stops it when its job is cancelled."""
+    """Records the hypotheses of a beam as a tree, and stops the beam when its job is cancelled.
+
+    Args:
+        job: the job, whose cancellation stops the search.
+        records: whether to record anything.
+    """
 
     def __init__(self, job: DecodeJob, *, records: bool) -> None:
         super().__init__()
@@ -47,7 +54,11 @@ class CancellableHistory(BeamHistory):
 
 
 def describe_options(bounds: Bounds) -> list[OptionInfo]:
-    """All decoding options, within the bounds of this server."""
+    """Return a description of each decoding option.
+
+    Args:
+        bounds: the bounds of this server, which lower the maximum of some options.
+    """
     return [_describe_option(each, bounds.options.get(each.name)) for each in OPTIONS]
 
 
@@ -73,7 +84,24 @@ def explain_source(
     job: DecodeJob,
     check: Check,
 ) -> dict[str, object]:
-    """The output of a source and the attention behind it, under the interventions of a request."""
+    """Return the output of a source and the attention behind it, under the interventions of a request.
+
+    Args:
+        run: the run that decodes.
+        decoding: how the output is found; without effect if the request has a target.
+        source: the source: a text, a document, or the path of an image.
+        prefix: what the output begins with, as text or ids.
+        request: the body of the request.
+        job: the job that this function is called for; the search stops when it is cancelled.
+        check: raises an error if the attention of the given outputs, as ids, has too many weights.
+
+    Returns:
+        The fields of `ExplainResponse` but `model`; `source` is the path if the source is an image.
+
+    Raises:
+        Seq2SeeError: the target, the interventions or the options do not suit the run, or the source is too long for
+            leave_one_out.
+    """
     changes = [
         Intervention(each.map, each.heads, each.weights, each.temperature)
         for each in request.interventions
@@ -107,7 +135,7 @@ def explain_source(
 
 
 def _trace_output(run: Run, found: Output) -> OutputTrace:
-    """The trace of an output; without maps for a model without attention, or a blank source."""
+    """Return the trace of an output; it has no maps if the model has no attention or the source is blank."""
     try:
         return (
             found.attention
@@ -119,7 +147,7 @@ def _trace_output(run: Run, found: Output) -> OutputTrace:
 
 
 def _encode_target(run: Run, source: str, target: str, check: Check) -> Output:
-    """An output that is given instead of found."""
+    """Return the target of a request as an output of the model."""
     tokenizer = run.task.target.tokenizer
     if tokenizer is None:
         raise RequestError("this run chooses labels; leave out target.", status=409)
@@ -132,7 +160,7 @@ def _encode_target(run: Run, source: str, target: str, check: Check) -> Output:
 
 
 def _measure_drops(run: Run, trace: OutputTrace, found: Output) -> OutputTrace:
-    """The trace with the probability drop of each part of the source; too many tokens are refused."""
+    """Return the trace with the probability drop of each part of the source; refuse too many tokens."""
     most = MAX_TOKENS_LEFT_OUT if run.task.writes_text else MAX_TOKENS_LEFT_OUT_LABELS
     reads = _count_reads(run, trace, found.source)
     if reads > most:
@@ -142,7 +170,7 @@ def _measure_drops(run: Run, trace: OutputTrace, found: Output) -> OutputTrace:
 
 
 def _count_reads(run: Run, trace: OutputTrace, source: str) -> int:
-    """The tokens of all sources with a part left out; an image has as few as it has regions."""
+    """Return the tokens of all sources with a part left out; 0 for an image, which has few regions."""
     if run.task.source.name == "image":
         return 0
     parts = sum(len(group) for group in trace.list_parts(run.task.source, source))
@@ -150,7 +178,16 @@ def _count_reads(run: Run, trace: OutputTrace, source: str) -> int:
 
 
 def describe_tree(run: Run, history: BeamHistory, ids: Sequence[int]) -> BeamTreeResponse | None:
-    """The tree of a beam: each node with its parent, its text and whether it was kept; outputs with their score."""
+    """Return all hypotheses of a beam as a tree.
+
+    Args:
+        run: the run that decoded.
+        history: what was recorded of the search of one source.
+        ids: the ids of the output, by which its node is found.
+
+    Returns:
+        None if nothing was recorded, because the search is not a beam or a target was given.
+    """
     nodes = history.nodes.get(0, [])
     if not nodes:
         return None

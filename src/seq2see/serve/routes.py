@@ -1,6 +1,7 @@
-"""The routes of the API and of the pages: each reads a request, asks the handler, and returns its response."""
+"""The routes of the API and of the pages: each reads a request, calls the handler, and returns the response."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from fastapi import FastAPI, Request
@@ -28,13 +29,18 @@ BODY_ERRORS = (400, 404, 408, 409, 415, 422, 429, 503, 504)
 
 
 class EventResponse(StreamingResponse):
-    """Server-sent events."""
+    """A response of server-sent events; the arguments are those of `StreamingResponse`."""
 
     media_type = "text/event-stream"
 
 
 def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
-    """Add the routes that decode: predict, predict/stream, explain and page."""
+    """Add the routes that decode: predict, predict/stream, explain and page.
+
+    Args:
+        app: the application that gets the routes.
+        handler: answers their requests.
+    """
     bounds, errors = handler.bounds, describe_errors(*BODY_ERRORS)
 
     @app.post(
@@ -44,10 +50,9 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
         responses=errors,
     )
     async def predict(request: Request) -> JSONResponse:
-        """Predictions for a text, several texts, an image or a document."""
-        return JSONResponse(
-            await handler.predict(request, *await read_in_time(request, PredictRequest, bounds.seconds))
-        )
+        """Predict the output for a text, several texts, an image or a document."""
+        found = await handler.predict(request, *await read_in_time(request, PredictRequest, bounds.seconds))
+        return JSONResponse(found)
 
     @app.post(
         "/v1/predict/stream",
@@ -56,7 +61,7 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
         responses={200: {"content": {EventResponse.media_type: {"schema": EVENTS}}}, **errors},
     )
     async def stream(request: Request) -> StreamingResponse:
-        """One output as server-sent events: start, token (certain), draft (of a beam), done, error."""
+        """Predict one output, sent as server-sent events: start, token (final), draft (of a beam), done, error."""
         events = await handler.stream(request, *await read_in_time(request, PredictRequest, bounds.seconds))
         return EventResponse(events, headers={"X-Accel-Buffering": "no"})
 
@@ -67,10 +72,9 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
         responses=errors,
     )
     async def explain(request: Request) -> JSONResponse:
-        """The attention of the model while it writes its output, or one that is given."""
-        return JSONResponse(
-            await handler.explain(request, *await read_in_time(request, ExplainRequest, bounds.seconds))
-        )
+        """Show the attention of the model behind its output, or behind a given output."""
+        found = await handler.explain(request, *await read_in_time(request, ExplainRequest, bounds.seconds))
+        return JSONResponse(found)
 
     @app.post(
         "/v1/page",
@@ -79,24 +83,33 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
         responses=errors,
     )
     async def page(request: Request) -> Response:
-        """Explanations side by side, as one HTML file that needs no server."""
+        """Show explanations side by side, in one HTML file that needs no server."""
         body, image = await read_in_time(request, PageRequest, bounds.seconds)
         if image is not None:
             raise RequestError("the body must be application/json, with images as base64.", status=415)
         traces = [await handler.explain(request, view, None) for view in body.views]
-        several = len(traces) > 1
-        views = [{"name": trace["model"] if several else None, "trace": trace} for trace in traces]
-        payload = {"title": f"seq2see: {str(traces[0]['source'])[:80]}", "views": views}
         headers = {"Content-Disposition": 'attachment; filename="seq2see.html"'}
-        return HTMLResponse(render_page(payload), headers=headers)
+        return HTMLResponse(render_page(_pack_views(traces)), headers=headers)
+
+
+def _pack_views(traces: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """Return the payload of a page with explanations side by side; the run of each is named if there are several."""
+    several = len(traces) > 1
+    views = [{"name": trace["model"] if several else None, "trace": trace} for trace in traces]
+    return {"title": f"seq2see: {str(traces[0]['source'])[:80]}", "views": views}
 
 
 def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
-    """Add the routes that tell about the server: models, health, ready and metrics."""
+    """Add the routes that describe the server: models, health, ready and metrics.
+
+    Args:
+        app: the application that gets the routes.
+        handler: knows the runs, the queue and the metrics.
+    """
 
     @app.get("/v1/models", response_model=ModelsResponse, responses=describe_errors())
     async def models() -> JSONResponse:
-        """The runs that are served, the decoding options, and the bounds of a request."""
+        """List the runs that are served, the decoding options, and the bounds of a request."""
         found = await asyncio.to_thread(handler.registry.describe)
         options = describe_options(handler.bounds)
         return JSONResponse(
@@ -109,14 +122,14 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
 
     @app.get("/health", response_model=StatusResponse, responses=describe_errors())
     async def health() -> JSONResponse:
-        """Whether the server works."""
+        """Tell whether the server works."""
         if not handler.batcher.alive:
             raise RequestError("the thread of the model has ended; start the server again.", status=500)
         return JSONResponse({"status": "alive"})
 
     @app.get("/ready", response_model=StatusResponse, responses=describe_errors(503))
     async def ready() -> JSONResponse:
-        """Whether it accepts requests now."""
+        """Tell whether the server accepts requests now."""
         await asyncio.to_thread(handler.registry.find, None)
         if not handler.batcher.accepting:
             raise RequestError("the server is about to stop; try again later.", status=503)
@@ -124,26 +137,42 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=describe_errors())
     async def metrics() -> PlainTextResponse:
-        """Metrics of the server, for Prometheus."""
+        """Return the metrics of the server, for Prometheus."""
         return PlainTextResponse(handler.metrics.render(), media_type="text/plain; version=0.0.4")
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add the page of the server and the page of its API."""
+    """Add the page of the server and the page of its API.
+
+    Args:
+        app: the application that gets the pages, and whose API the second page describes.
+    """
 
     @app.get("/", include_in_schema=False)
     async def studio() -> HTMLResponse:
-        """The page of the server."""
+        """Return the page of the server."""
         return HTMLResponse(render_studio({}))
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> HTMLResponse:
-        """The API, for people."""
+        """Return the documentation of the API, for people."""
         return HTMLResponse(render_docs(app.openapi(), str(request.base_url)))
 
 
 async def read_in_time(request: Request, shape: type[Body], seconds: float) -> tuple[Body, bytes | None]:
-    """The body of a request and its image, if they arrive in time."""
+    """Read the body of a request and its image within a time limit.
+
+    Args:
+        request: the HTTP request.
+        shape: the class of the body, such as `PredictRequest`.
+        seconds: the longest time that the body may take to arrive.
+
+    Returns:
+        The body, and the bytes of the image of a form; None for a JSON body.
+
+    Raises:
+        RequestError: the body takes too long, the client disconnects, or the body is not as `read_request` expects.
+    """
     try:
         async with asyncio.timeout(seconds):
             return await read_request(request, shape)
@@ -155,7 +184,18 @@ async def read_in_time(request: Request, shape: type[Body], seconds: float) -> t
 
 
 async def read_request(request: Request, shape: type[Body]) -> tuple[Body, bytes | None]:
-    """The body of a request and the image that came with it: JSON, or a form with `image` and `request`."""
+    """Read the body of a request: JSON, or a form with a file `image` and, if wanted, JSON in a field `request`.
+
+    Args:
+        request: the HTTP request.
+        shape: the class of the body, such as `PredictRequest`.
+
+    Returns:
+        The body, and the bytes of the image of a form; None for a JSON body.
+
+    Raises:
+        RequestError: the body has another content type, cannot be parsed, or is not of this shape.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         return read_body(shape, await request.body()), None

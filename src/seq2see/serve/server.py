@@ -1,4 +1,4 @@
-"""The server: uvicorn with timeouts for slow clients, and a shutdown that loses no response."""
+"""The server: uvicorn with timeouts for slow clients, and a shutdown that waits for all responses."""
 
 import asyncio
 import json
@@ -14,42 +14,61 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import App
 
-CLIENT_TIMEOUT_SECONDS = 30.0  # for the head of a request to arrive, or for a client to read what was sent
+CLIENT_TIMEOUT_SECONDS = 30.0  # for the head of a request to arrive, or for a client to read a part of its response
 
 
 class ClientProtocol(H11Protocol):
-    """The protocol of one connection: what is no HTTP gets a sentence, and an idle client is disconnected."""
+    """The protocol of one connection: it disconnects idle clients, and answers what is not HTTP with a sentence."""
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timer for the head of the first request.
+
+        Args:
+            transport: the connection.
+        """
         super().connection_made(transport)
         self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the timer.
+
+        Args:
+            exc: the error that ended the connection; None if one side closed it.
+        """
         self._stop_timer()
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
+        """Read what has arrived, and stop the timer when the head of a request is complete."""
         before = self.cycle
         super().handle_events()
-        if self.cycle is not before:  # the head of a request is there
+        if self.cycle is not before:  # a new request has begun
             self._stop_timer()
 
     def on_response_complete(self) -> None:
-        self._start_timer()  # for the next head
+        """Start the timer for the head of the next request."""
+        self._start_timer()
         super().on_response_complete()
 
     def pause_writing(self) -> None:
+        """Start the timer, because the client does not read as fast as the response is sent."""
         super().pause_writing()
         self._start_timer()
 
     def resume_writing(self) -> None:
+        """Stop the timer, unless it waits for the next request."""
         super().resume_writing()
         if not self.cycle.response_complete:
             self._stop_timer()
 
     def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP with one sentence of JSON, and close the connection.
+
+        Args:
+            msg: the message of uvicorn, which is not sent.
+        """
         if self.conn.our_state is not h11.SEND_RESPONSE and self.conn.our_state is not h11.IDLE:
             self.transport.abort()  # a response has begun; no other can be sent
             return
@@ -65,7 +84,7 @@ class ClientProtocol(H11Protocol):
         self.transport.close()
 
     def _start_timer(self) -> None:
-        """Disconnect the client if nothing happens for long; one that reads, however slowly, may go on."""
+        """Disconnect the client if it stays idle for the timeout; one that reads, however slowly, stays connected."""
         self._stop_timer()
         unread = self.transport.get_write_buffer_size()
         self._timer = self.loop.call_later(CLIENT_TIMEOUT_SECONDS, self._check_progress, unread)
@@ -83,7 +102,12 @@ class ClientProtocol(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """A server that on the first signal finishes what it has and ends, and on the second ends at once."""
+    """A server that on the first signal finishes the requests it has and ends, and on the second ends at once.
+
+    Args:
+        app: the application.
+        handler: the handler inside it, whose queue is emptied before the server ends.
+    """
 
     def __init__(self, app: App, handler: RequestHandler) -> None:
         super().__init__(
@@ -98,15 +122,28 @@ class Server(uvicorn.Server):
             )
         )
         self.handler, self.stopping = handler, False
-        logging.getLogger("python_multipart").setLevel(logging.ERROR)  # its warnings are responses of ours
+        logging.getLogger("python_multipart").setLevel(logging.ERROR)  # clients get its warnings as responses
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note the signal; the next tick acts on it, because a signal may come in the middle of anything."""
+        """Record a signal; the next tick acts on it, because a signal may interrupt any code.
+
+        Args:
+            sig: the number of the signal.
+            frame: the code that it interrupted.
+        """
         if self.stopping:
             self.should_exit = self.force_exit = True
         self.stopping = True
 
     async def on_tick(self, counter: int) -> bool:
+        """Close the queue after a signal, and end the server once the queue is empty; called ten times a second.
+
+        Args:
+            counter: the number of ticks so far.
+
+        Returns:
+            Whether the server ends.
+        """
         if self.stopping:
             self.handler.batcher.drain()
             self.should_exit = self.should_exit or self.handler.batcher.idle
@@ -114,7 +151,15 @@ class Server(uvicorn.Server):
 
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens, or a sentence."""
+    """Open a socket that listens.
+
+    Args:
+        host: the address or name to listen on; with a colon in it, it is an address of IPv6.
+        port: the port; 0 takes a free one.
+
+    Raises:
+        Seq2SeeError: the address is not of this computer, or the port is taken.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=512)
@@ -126,7 +171,11 @@ def open_socket(host: str, port: int) -> socket.socket:
 
 
 def name_address(listening: socket.socket) -> str:
-    """The address to open in a browser."""
+    """Return the address to open in a browser.
+
+    Args:
+        listening: the socket of the server; if it listens on all addresses, the address is that of this computer.
+    """
     host, port = listening.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"

@@ -1,4 +1,4 @@
-"""Streaming: an output token by token, as server-sent events, each token only when it is certain."""
+"""Streaming: an output as server-sent events, each token as soon as it is final."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,15 @@ Send = Callable[[str, Mapping[str, object]], None]  # (name of an event, its dat
 
 
 class TokenStream:
-    """Sends each token as soon as all outputs that are still possible begin with it; never takes one back.
+    """Sends each token once it is final: all outputs that are still possible have it at this position.
 
     Greedy search and sampling have one possible output, so they send a token after every step. A beam sends one when
-    its hypotheses agree; until then, a draft shows the likeliest hypothesis. Where unknown words are replaced, the
-    first of them and all that follows wait for the end, because only then it is known what replaces it.
+    its hypotheses agree; until then, a draft shows the likeliest hypothesis. If unknown words are replaced, the first
+    of them and all later tokens are sent at the end, because the replacement needs the attention of the whole output.
 
     Args:
         run: the run that decodes.
-        send: takes the name of an event and its data.
+        send: sends an event; it gets its name and its data.
         replaces: whether unknown words are replaced.
     """
 
@@ -33,7 +33,11 @@ class TokenStream:
         self.draft = ""
 
     def __call__(self, contenders: Sequence[Hypothesis]) -> None:
-        """Send what is certain of the outputs that are still possible, best first."""
+        """Send the tokens that have become final.
+
+        Args:
+            contenders: the hypotheses that may still become the output, best first.
+        """
         target = self.run.transduction[0].target
         best = contenders[0]
         sure = count_common([one.tokens for one in contenders])
@@ -50,7 +54,11 @@ class TokenStream:
                 self.send("draft", {"text": draft, "certain": len(target.decode(best.tokens[:sure]))})
 
     def finish(self, prediction: Prediction) -> None:
-        """Send the rest."""
+        """Send all tokens that were not sent yet.
+
+        Args:
+            prediction: the output.
+        """
         self._send(prediction.ids, prediction.tokens)
 
     def _send(self, ids: Sequence[int], tokens: Sequence[Token]) -> None:
@@ -60,12 +68,21 @@ class TokenStream:
 
 
 def count_common(sequences: Sequence[Sequence[int]]) -> int:
-    """The length of the longest common prefix."""
+    """Return the length of the longest common prefix.
+
+    Args:
+        sequences: at least one sequence of ids.
+    """
     shortest = min(map(len, sequences))
     places = takewhile(lambda place: len({row[place] for row in sequences}) == 1, range(shortest))
     return sum(1 for _ in places)
 
 
 def format_event(name: str, data: object) -> str:
-    """One event as it is sent."""
+    """Return one event in the text format of server-sent events.
+
+    Args:
+        name: the name of the event.
+        data: plain values that become JSON.
+    """
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,4 +1,4 @@
-"""Uploaded images: checked before anything else reads them, and kept only while a request needs them."""
+"""Uploaded images: they are checked before anything else reads them, and deleted after the request."""
 
 import base64
 import binascii
@@ -16,7 +16,14 @@ from seq2see.serve.requests import Bounds, RequestError
 
 
 def decode_image(text: str) -> bytes:
-    """The bytes of an image that was sent as base64, with or without the beginning of a data URL."""
+    """Decode an image that was sent as base64.
+
+    Args:
+        text: the base64 text, with or without the beginning of a data URL.
+
+    Raises:
+        RequestError: the text is not base64.
+    """
     _, _, content = text.rpartition("base64,")
     try:
         return base64.b64decode(content, validate=True)
@@ -25,7 +32,15 @@ def decode_image(text: str) -> bytes:
 
 
 def check_image(data: bytes, bounds: Bounds) -> str:
-    """The format of an image, if these bytes are a whole one and not too large."""
+    """Check that these bytes are a complete image of acceptable size, and return its format, such as PNG.
+
+    Args:
+        data: the bytes of the file.
+        bounds: the most pixels that an image may have.
+
+    Raises:
+        RequestError: with status 413 if there are too many pixels, and 409 if the bytes are no complete image.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -40,7 +55,7 @@ def check_image(data: bytes, bounds: Bounds) -> str:
         raise
     except Image.DecompressionBombError:
         raise RequestError(f"an image may have {bounds.pixels:,} pixels; got far more.", status=413) from None
-    except Exception:  # whatever a decoder raises at a damaged file
+    except Exception:  # the decoders raise many kinds of errors at damaged files
         sentence = f"image must be a whole image ({', '.join(list_formats())}); got other bytes."
         raise RequestError(sentence, status=409) from None
     return kind
@@ -48,7 +63,18 @@ def check_image(data: bytes, bounds: Bounds) -> str:
 
 @contextmanager
 def keep_image(data: bytes, bounds: Bounds) -> Iterator[Path]:
-    """A checked image as a file, for as long as it is needed."""
+    """Check an image and write it into a temporary file, which is deleted at the end of the block.
+
+    Args:
+        data: the bytes of the file.
+        bounds: the most pixels that an image may have.
+
+    Yields:
+        The path of the file.
+
+    Raises:
+        RequestError: the image is refused, as by `check_image`.
+    """
     kind = check_image(data, bounds)
     with tempfile.TemporaryDirectory(prefix="seq2see-") as folder:
         file = Path(folder) / f"image.{kind.lower()}"

@@ -1,4 +1,4 @@
-"""Figures for papers and slides, made with matplotlib: a `draw_...` function each, and `figure_file` to save them."""
+"""Figures for papers and slides, made with matplotlib: a function `draw_...` for each; `figure_file` saves them."""
 
 __all__ = [
     "document_figure",

@@ -1,4 +1,4 @@
-"""A figure of a document for papers and slides: each sentence's weight beside it, those of its words inside it."""
+"""A figure of a document for papers and slides: the weight of a sentence is beside it, those of words behind them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -13,28 +13,40 @@ from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
 from seq2see.render.text_direction import Direction, find_direction, find_directions, find_runs, turn_brackets
 from seq2see.render.token_label import show_text
 
-WIDTH, SIDE, MARGIN = 9.0, 1.15, 0.2  # inches: of the figure, of the column of sentence weights, around everything
-ROOM = WIDTH - SIDE - 2 * MARGIN  # for the text
+WIDTH, SIDE, MARGIN = 9.0, 1.15, 0.2  # inches: of the figure, of the column of sentence weights, of each border
+ROOM = WIDTH - SIDE - 2 * MARGIN  # inches for a line of text
 LINE, SIZE = 0.25, 10.0  # inches from line to line, points of the text
 DPI = 160
-LINES = 110  # of a figure; the lightest sentences of a longer document are left out
-FAINT = 0.02  # a word this weak, beside the strongest, is left white
+LINES = 110  # lines of a figure; of a longer document, the sentences of least weight are left out
+FAINT = 0.02  # a word with at most this share of the largest strength stays white
 INK = "#1b232e"
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A word with its place: the line, and inches from the left border of the text."""
+    """A word with its place in the figure.
+
+    Args:
+        text: the word as it is drawn, with visible signs for control characters.
+        line: the line of its sentence, from 0.
+        left: inches from the left border of the text to the word.
+        width: the width of the word in inches.
+        strength: sqrt(sentence weight) x word weight as a share of the largest one, 0 to 1; None without word weights.
+    """
 
     text: str
     line: int
     left: float
     width: float
-    strength: float | None  # relative to the strongest word
+    strength: float | None
 
 
 def draw_document(trace: DocumentTrace) -> Figure:
-    """Draw the document with its label, a line or more a sentence; the strongest colour is the largest weight."""
+    """Draw the document with its label; every sentence begins on a new line, and the largest weight is darkest.
+
+    Args:
+        trace: the document with its weights and, if they were measured, the probability drops of its sentences.
+    """
     fonts = _choose_fonts(trace)
     ruler = _Ruler(fonts)
     sentences = [(sentence, list(_place(sentence, ruler, trace.max_strength))) for sentence in trace.sentences]
@@ -52,7 +64,7 @@ def draw_document(trace: DocumentTrace) -> Figure:
 
 
 class _Ruler:
-    """How wide texts are, in inches."""
+    """Measures how wide texts are, in inches."""
 
     def __init__(self, fonts: Fonts) -> None:
         self.fonts = fonts
@@ -65,7 +77,7 @@ class _Ruler:
 
 
 def _place(sentence: AttendedSentence, ruler: _Ruler, strongest: float) -> Iterator[Placed]:
-    """Yield the words in the reading direction of their script."""
+    """Yield the words of a sentence at the places that the direction of their script gives them."""
     placed = list(_place_right(sentence, ruler, strongest))
     main = find_direction("".join(word.text for word in placed)) or "right"
     for line in range(_count(placed)):
@@ -73,7 +85,10 @@ def _place(sentence: AttendedSentence, ruler: _Ruler, strongest: float) -> Itera
 
 
 def _turn(words: list[Placed], main: Direction) -> Iterator[Placed]:
-    """The words of a line, from the right border if they run to the left; what runs against the rest is turned."""
+    """Yield the words of a line, from the right border if the text is written from right to left.
+
+    Neighbours in the other direction, such as English words in a Hebrew text, change their places with each other.
+    """
     directions = find_directions([word.text for word in words], main)
     lefts = [max(ROOM - word.left - word.width, 0.0) if main == "left" else word.left for word in words]
     for run in find_runs(directions, main):
@@ -86,7 +101,7 @@ def _turn(words: list[Placed], main: Direction) -> Iterator[Placed]:
 
 
 def _place_right(sentence: AttendedSentence, ruler: _Ruler, strongest: float) -> Iterator[Placed]:
-    """The words one after the other, on a new line where the old one is full."""
+    """Yield the words from left to right, on a new line where one is full."""
     space = ruler("a b") - ruler("ab")
     line, left, last = 0, 0.0, sentence.start
     for word, strength in zip(sentence.words, sentence.strengths, strict=True):
@@ -146,7 +161,7 @@ def _choose_fonts(trace: DocumentTrace) -> Fonts:
 
 
 def _keep(sentences: list[tuple[AttendedSentence, list[Placed]]]) -> list[tuple[AttendedSentence, list[Placed]]]:
-    """The heaviest sentences that fit, in reading order."""
+    """Return the sentences of the largest weights that fit into a figure, in the order of the document."""
     order = sorted(range(len(sentences)), key=lambda place: -(sentences[place][0].weight or 0.0))
     kept: list[int] = []
     lines = 0
@@ -168,7 +183,7 @@ def _name(trace: DocumentTrace) -> str:
 
 
 def _explain(trace: DocumentTrace, kept: int, fonts: Fonts) -> str:
-    """What the colours mean, and what is not there."""
+    """Return the footnote: what the colours and numbers mean, and what is left out."""
     notes = ["words: √ of the sentence's attention weight × the word's, darkest where it is largest"]
     notes += ["beside each sentence: its attention weight"] if not trace.is_flat else []
     measured = any(sentence.drop is not None for sentence in trace.sentences)

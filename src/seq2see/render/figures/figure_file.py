@@ -13,12 +13,15 @@ DPI = 160  # dots per inch of a PNG
 
 
 def save_figure(figure: Figure, path: Path, *, formats: tuple[str, ...] = FORMATS) -> Path:
-    """Write a figure to a file whose name says the format.
+    """Write a figure to a file in one step, in the format of its ending, and return its path.
 
     Args:
         figure: the figure.
         path: the file.
-        formats: the endings that the message names; only .png and .svg are figures.
+        formats: the endings that an error names, without the dot; a figure itself is written as png or svg alone.
+
+    Raises:
+        Seq2SeeError: the path ends otherwise.
     """
     kind = check_figure_path(path, formats=formats)
     buffer = io.BytesIO()
@@ -29,7 +32,15 @@ def save_figure(figure: Figure, path: Path, *, formats: tuple[str, ...] = FORMAT
 
 
 def check_figure_path(path: Path, *, formats: tuple[str, ...] = FORMATS) -> str:
-    """Return the format that a file name asks for, or refuse it."""
+    """Return the format of a figure by the ending of its file, such as png.
+
+    Args:
+        path: the file; upper and lower case are the same.
+        formats: the endings that are allowed, without the dot.
+
+    Raises:
+        Seq2SeeError: the path ends otherwise.
+    """
     kind = path.suffix.lower().lstrip(".")
     if kind not in formats:
         endings = " or .".join(formats)

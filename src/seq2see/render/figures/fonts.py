@@ -1,4 +1,4 @@
-"""Fonts for whatever script the tokens are in, from those this computer has."""
+"""The choice of fonts that can draw the script of the tokens, among the installed ones."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -11,13 +11,22 @@ from matplotlib.ft2font import FT2Font
 
 @dataclass(frozen=True)
 class Fonts:
-    """Font families in the order of preference, and the characters that none of them can draw."""
+    """The fonts of one figure.
+
+    Args:
+        families: the names of font families, the preferred one first; each draws what those before it cannot.
+        missing: the characters of the text that no installed font can draw.
+    """
 
     families: tuple[str, ...]
     missing: frozenset[str]
 
     def spell(self, text: str) -> str:
-        """Return the text with code points such as U+4E2D for characters that no font has, three at most."""
+        """Return the text with a code point such as U+4E2D in place of each character that no font has.
+
+        Args:
+            text: one line; if a character is missing, only the first three words or code points are kept, then …
+        """
         if not self.missing & set(text):
             return text
         parts = "".join(_spell_code(char) if char in self.missing else char for char in text).split()
@@ -25,7 +34,12 @@ class Fonts:
 
 
 def choose_fonts(text: str, *, base: str) -> Fonts:
-    """The base family and, for each character it lacks, the first installed font that has it."""
+    """Choose the base family and, for each character that it lacks, the first installed font that has it.
+
+    Args:
+        text: all text of a figure.
+        base: the preferred font family, such as `DejaVu Sans`.
+    """
     families, missing = [base], set(text) - _list_characters(findfont(FontProperties(family=base)))
     for entry in _order_fonts() if missing else ():
         found = missing & _list_characters(entry.fname)
@@ -36,7 +50,16 @@ def choose_fonts(text: str, *, base: str) -> Fonts:
 
 
 def choose_font(text: str, *, base: str) -> tuple[str, str]:
-    """The file of one font that can draw all of a text, and the text; else the base, and what it lacks spelled out."""
+    """Choose one font for a whole text, for a program that cannot combine fonts.
+
+    Args:
+        text: the text, in one line or several.
+        base: the preferred font family, such as `DejaVu Sans`.
+
+    Returns:
+        The file of the font, and the text to draw. If no font has all characters, the file is that of the base, and in
+        the text a code point such as U+4E2D replaces each character that it lacks.
+    """
     for family in choose_fonts(text, base=base).families:
         file = findfont(FontProperties(family=family))
         if set(text) - {"\n"} <= _list_characters(file):
@@ -47,7 +70,11 @@ def choose_font(text: str, *, base: str) -> tuple[str, str]:
 
 
 def explain_missing(fonts: Fonts) -> str:
-    """Which characters had to be spelled as code points, if any; joiners and selectors have no shape to miss."""
+    """Return a sentence that names up to six characters which no font has; empty if there are none.
+
+    Args:
+        fonts: the fonts of a figure; missing joiners and variation selectors are not named, because they are invisible.
+    """
     codes = [_spell_code(char).strip() for char in sorted(fonts.missing) if _spell_code(char)]
     more = f" and {len(codes) - 6} more" if len(codes) > 6 else ""
     return f"no font here has {', '.join(codes[:6])}{more}; install one that has" if codes else ""
@@ -59,21 +86,21 @@ def _spell_code(char: str) -> str:
 
 
 def _order_fonts() -> Iterable[FontEntry]:
-    """Upright fonts, the regular sans serif ones first: a fallback should not stand out."""
+    """Return the upright fonts, regular sans serif ones first, because they are most like the base family."""
     upright = [entry for entry in fontManager.ttflist if entry.style == "normal"]
     drawn = [e for e in upright if not e.name.startswith("Last Resort")]  # it has a box for every character
     return sorted(drawn, key=lambda e: (_weigh(e) != 400, "Sans" not in e.name, e.name, e.fname))
 
 
 def _weigh(entry: FontEntry) -> int:
-    """The weight as a number: 500 and 350 are what some regular Chinese fonts call themselves."""
+    """Return the weight as a number; 350 to 500 become 400, because some regular Chinese fonts call themselves so."""
     weight = weight_dict.get(entry.weight, 400) if isinstance(entry.weight, str) else int(entry.weight)
     return 400 if 350 <= weight <= 500 else weight
 
 
 @cache
 def _list_characters(path: str) -> frozenset[str]:
-    """What a font can draw as outlines; colour bitmap fonts cannot be drawn at all."""
+    """Return the characters that a font has as outlines; of a colour bitmap font matplotlib can draw none."""
     try:
         font = FT2Font(path)
     except (OSError, RuntimeError):

@@ -16,19 +16,19 @@ from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
 from seq2see.render.panel import Panel, explain_nothing, find_maps, list_panels
 from seq2see.render.token_label import are_characters, shorten, show_text, split_clusters
 
-MAX_LABEL = 20  # letters; a longer label is cut
-MAX_INCHES = 28.0  # inches; a longer side shrinks its cells instead
+MAX_LABEL = 20  # characters; a longer label is cut
+MAX_INCHES = 28.0  # of a side without its labels; for more tokens the cells become smaller
 MIN_FONT = 4.5  # points; smaller labels cannot be read
-SCALE = Normalize(0.0, 1.0)  # always the whole range: stretching it would make weak attention look strong
+SCALE = Normalize(0.0, 1.0)  # always the whole range: a smaller one would draw weak attention as if it were strong
 
 
 def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool = False) -> Figure:
-    """Draw maps of a trace: keys (the source) along the top, queries (the target) down the side.
+    """Draw maps of a trace, with the keys (the source) above the columns and the queries (the target) beside the rows.
 
     Args:
-        trace: what is drawn.
-        name: draw the maps whose name contains it; without a name, the cross-attention.
-        heads: draw each head instead of the mean over heads.
+        trace: the trace to draw; without any map or token, the figure is a sentence that says so.
+        name: the name of the maps to draw, or a part of it, or `all`; None draws the cross-attention maps.
+        heads: whether to draw each head instead of the mean over heads.
     """
     nothing = explain_nothing(trace)
     if nothing:
@@ -62,7 +62,7 @@ def _choose_fonts(trace: AttentionTrace) -> Fonts:
 
 
 def _measure_cell(panels: list[Panel], *, columns: int) -> float:
-    """The side of one cell in inches, smaller when there are many tokens."""
+    """Return the side of one cell in inches, which is smaller for many tokens."""
     tokens = (*panels[0].rows, *panels[0].columns)
     wanted = 0.27 if are_characters(tokens) else 0.33
     most = max(max(len(panel.rows), len(panel.columns)) for panel in panels)
@@ -79,13 +79,13 @@ def _measure_figure(panels: list[Panel], *, columns: int, cell: float, fonts: Fo
 
 
 def _measure_labels(tokens: tuple[Token, ...], *, fonts: Fonts, cell: float) -> float:
-    """The room that the longest label needs, in inches; a letter is about a third of a cell wide."""
+    """Return the inches that the longest label needs; a character is about a third of a cell wide."""
     labels = _make_labels(tokens, fonts=fonts, size=MIN_FONT)
     return max(len(label) * _shrink(label, fonts) for label in labels) * cell / 3 + 0.1
 
 
 def _shrink(label: str, fonts: Fonts) -> float:
-    """Code points are written small, to tell them from text."""
+    """Return the factor of the font size of a label; one with code points is small, to tell them from text."""
     return 0.6 if fonts.missing and "U+" in label else 1.0
 
 
@@ -129,7 +129,7 @@ def _label_rows(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: fl
 
 
 def _make_labels(tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> list[str]:
-    """The labels, only each second, third, ... where all of them would be too small to read."""
+    """Return the labels; if all would be too small to read, only every second, third, ... and the others empty."""
     step = math.ceil(MIN_FONT / size)
     labels = [fonts.spell(shorten(show_text(token.text), limit=MAX_LABEL)) for token in tokens]
     return [label if place % step == 0 else "" for place, label in enumerate(labels)]
@@ -156,7 +156,7 @@ def _draw_scale(figure: Figure, grid: list[Axes]) -> None:
 
 
 def _draw_footnote(figure: Figure, fonts: Fonts) -> None:
-    """Say which characters had to be spelled as code points."""
+    """Write which characters are shown as code points, if there are any."""
     note = explain_missing(fonts)
     if note:
         figure.supxlabel(note, fontsize=7, color=MUTED, x=0.01, ha="left")

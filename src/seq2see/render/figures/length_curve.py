@@ -17,7 +17,12 @@ MARKERS = ("o", "s", "^", "D", "v")
 
 
 def draw_lengths(lengths: LengthScores, *, metric: str | None = None) -> Figure:
-    """Draw one metric against the mean length of each bucket; hollow marks are buckets with few sentences."""
+    """Draw one metric of each run against the mean length of each bucket of source lengths.
+
+    Args:
+        lengths: the scores of the runs; a bucket with too few sentences for a reliable score gets a hollow mark.
+        metric: bleu, chrf or exact_match; None, or a metric without scores, draws BLEU, or exact match without BLEU.
+    """
     metric = lengths.choose_metric(metric)
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
@@ -39,7 +44,13 @@ def draw_lengths(lengths: LengthScores, *, metric: str | None = None) -> Figure:
 
 
 def save_lengths(lengths: LengthScores, path: Path, *, metric: str | None = None) -> Path:
-    """Draw the figure into a .png or .svg file."""
+    """Draw the figure into a .png or .svg file and return its path.
+
+    Args:
+        lengths: the scores of the runs.
+        path: the file.
+        metric: the metric to draw, as for `draw_lengths`.
+    """
     return save_figure(draw_lengths(lengths, metric=metric), path)
 
 

@@ -1,4 +1,4 @@
-"""Attention over an image, once for each word, as Xu et al. 2015 (arXiv:1502.03044) draw it."""
+"""Overlays: an image once for each word, bright where the word attends (Xu et al. 2015, arXiv:1502.03044)."""
 
 import io
 import math
@@ -19,9 +19,9 @@ from seq2see.render.panel import list_panels
 from seq2see.render.token_label import show_text
 from seq2see.system.files import write_atomic
 
-COLUMNS = 6  # drawings beside each other
-SIDE = 320  # pixels of an animation
-SECONDS = 0.9  # for which an animation shows a word
+COLUMNS = 6  # images in a row of a figure
+SIDE = 320  # pixels: width and height of the image in an animation
+SECONDS = 0.9  # that an animation shows each word
 
 Weights = Float32[np.ndarray, "_ _"]
 
@@ -29,13 +29,16 @@ Weights = Float32[np.ndarray, "_ _"]
 def draw_overlays(
     trace: AttentionTrace, *, name: str | None = None, heads: bool = False, cells: bool = False
 ) -> Figure:
-    """Draw the image, and then once for each word with its weights; the probability drops of regions come last.
+    """Draw the image, then one overlay for each word, then one of the probability drops if they were measured.
 
     Args:
-        trace: a trace with an image.
-        name: draw the maps whose name contains it.
-        heads: draw each head instead of the mean over heads.
-        cells: draw the grid as it is, not smoothed.
+        trace: a trace with an image, and with a grid if it has maps.
+        name: the name of the maps to draw, or a part of it, or `all`; None draws the last cross-attention map.
+        heads: whether to draw each head instead of the mean over heads.
+        cells: whether to show the cells of the grid as squares instead of smoothing them.
+
+    Raises:
+        Seq2SeeError: the source is not an image, or no chosen map attends to the cells of the image.
     """
     frames = list_frames(trace, name=name, heads=heads) if trace.maps else []
     if trace.regions is not None:
@@ -63,7 +66,18 @@ def draw_overlays(
 def save_animation(
     trace: AttentionTrace, path: Path | str, *, name: str | None = None, heads: bool = False, cells: bool = False
 ) -> Path:
-    """Write a .gif that shows word after word; the options are those of `draw_overlays`."""
+    """Write a .gif that shows one overlay after another, each with its word below, and return its path.
+
+    Args:
+        trace: a trace with an image and maps over it.
+        path: the file; its ending is not checked.
+        name: the maps to show, as for `draw_overlays`.
+        heads: whether to show each head, as for `draw_overlays`.
+        cells: whether to show the cells as squares, as for `draw_overlays`.
+
+    Raises:
+        Seq2SeeError: the source is not an image, or no chosen map attends to the cells of the image.
+    """
     image = _image(trace)
     frames = [
         _caption(lay_over(image, weights, cells=cells), title)
@@ -76,7 +90,20 @@ def save_animation(
 
 
 def list_frames(trace: AttentionTrace, *, name: str | None = None, heads: bool = False) -> list[tuple[str, Weights]]:
-    """Return a title and the weights over the image for each word of the caption (or head, or map)."""
+    """Return one frame for each token of the output, of each chosen map or head.
+
+    Args:
+        trace: a trace with a grid, whose columns of weights are cells of the image.
+        name: the maps to show, as for `draw_overlays`.
+        heads: whether to return frames for each head instead of the mean over heads.
+
+    Returns:
+        A title and the weights [rows of the grid, columns of the grid] for each frame. The title is the token with the
+        confidence of the model in it and, if several maps or heads are shown, their name in further lines.
+
+    Raises:
+        Seq2SeeError: the source is not an image, or no chosen map attends to the cells of the image.
+    """
     if trace.grid is None:
         raise Seq2SeeError("an overlay needs an image as source; this run reads texts.")
     cells = trace.grid[0] * trace.grid[1]
@@ -92,7 +119,13 @@ def list_frames(trace: AttentionTrace, *, name: str | None = None, heads: bool =
 
 
 def lay_over(image: ImageArray, weights: Weights, *, cells: bool = False) -> ImageArray:
-    """Return the image under a veil, the thinner the larger the weight; the largest weight has none."""
+    """Return the image, dimmed where the weights are small; the area of the largest weight is unchanged.
+
+    Args:
+        image: the pixels [y x 3], 0 to 255.
+        weights: one weight for each cell, [rows of the grid, columns of the grid]; NaN counts as 0.
+        cells: whether to draw each cell as a square instead of smoothing between them.
+    """
     largest = float(weights.max())
     shares = np.nan_to_num(weights / largest if largest > 0 else weights, nan=0.0).astype(np.float32)
     height, width = image.shape[:2]

@@ -1,4 +1,4 @@
-"""A figure of how similar positions are: whether a model has learned which of them are neighbours."""
+"""A figure of the similarity of positions, which shows whether a model has learned which of them are neighbours."""
 
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from seq2see.render.figures.figure_file import save_figure
 
 
 def draw_positions(cosines: PositionCosines) -> Figure:
-    """Draw for each patch, at its own place, the cosine of its position with all others.
+    """Draw the cosine of each position with each other (Dosovitskiy et al. 2021, arXiv:2010.11929, figure 7).
 
-    Dosovitskiy et al. 2021 (arXiv:2010.11929), figure 7.
+    Args:
+        cosines: [y x v u] for the patches of an image: the figure has a small square for each patch, at its place; or
+            [t s] for the positions of a text: the figure is one matrix.
     """
     grid = cosines.ndim == 4
     figure = Figure(figsize=(6.4, 5.4), layout="constrained")
@@ -40,12 +42,17 @@ def draw_positions(cosines: PositionCosines) -> Figure:
 
 
 def save_positions(cosines: PositionCosines, path: Path) -> Path:
-    """Draw the figure into a .png or .svg file."""
+    """Draw the figure into a .png or .svg file and return its path.
+
+    Args:
+        cosines: the cosines, as for `draw_positions`.
+        path: the file.
+    """
     return save_figure(draw_positions(cosines), path)
 
 
 def _tile(cosines: Float32[np.ndarray, "y x v u"]) -> Float32[np.ndarray, "h w"]:
-    """Return a small square for each patch, at its place, with a line between them."""
+    """Return one matrix with a small square for each patch at its place, and a line of NaN between the squares."""
     framed = np.pad(cosines, ((0, 0), (0, 0), (0, 1), (0, 1)), constant_values=np.nan)
     rows, columns, height, width = framed.shape
     return framed.transpose(0, 2, 1, 3).reshape(rows * height, columns * width)[:-1, :-1]

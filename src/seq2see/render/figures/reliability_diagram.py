@@ -1,4 +1,4 @@
-"""How often a classifier is right when it says how sure it is (Guo et al. 2017, figure 1)."""
+"""Reliability diagrams: accuracy of a classifier at each confidence (Guo et al. 2017, arXiv:1706.04599, figure 1)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,13 +9,17 @@ from seq2see.render.colours import MUTED, RUNS
 
 
 def draw_reliability(tables: Mapping[str, Sequence[Bin]]) -> Figure:
-    """Accuracy against confidence, bin by bin, for one way or several; on the diagonal, confidence is earned.
+    """Draw accuracy against confidence, and below it the number of predictions in each bin.
 
-    Below it are as many answers as each bin holds.
+    On the diagonal, confidence equals accuracy: the classifier is calibrated. The legend has the expected calibration
+    error, ECE = sum_i count_i / N |accuracy_i - confidence_i|, over the bins i with N predictions together.
+
+    Args:
+        tables: the bins of each curve by its name in the legend, such as before and after calibration.
     """
     figure = Figure(figsize=(4.4, 5.0), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
-    above.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (2, 3)), label="confidence is earned")
+    above.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (2, 3)), label="calibrated")
     for number, (name, table) in enumerate(tables.items()):
         full, colour = [each for each in table if each.count], RUNS[number % len(RUNS)][0]
         gap = sum(each.count * abs(each.accuracy - each.confidence) for each in full) / sum(b.count for b in full)

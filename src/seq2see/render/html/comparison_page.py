@@ -1,4 +1,4 @@
-"""Several runs as one page: a table, scores by length, and the attention of each in the same sentences."""
+"""A comparison of runs as one page: a table, scores by source length, and the attention of each run in examples."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,12 +10,17 @@ from seq2see.render.figures.length_curve import NAMES
 from seq2see.render.html.page import render_page
 from seq2see.render.html.report import Example, pack_example
 
-DASH = "–"  # for what a run does not have
+DASH = "–"  # in place of a value that a run does not have
 
 
 @dataclass(frozen=True)
 class ScoreCell:
-    """The value of one run in a row, with a remark."""
+    """The value of one run in a row of the table.
+
+    Args:
+        text: the value as it is shown; a dash if the run has none.
+        note: a remark behind it, such as the interval and the p value; may be empty.
+    """
 
     text: str = DASH
     note: str = ""
@@ -26,9 +31,9 @@ class Row:
     """One quantity that runs are compared by.
 
     Args:
-        name: of the quantity.
-        cells: its value for each run.
-        about: its unit, or how to read it.
+        name: the name of the quantity, such as BLEU.
+        cells: its value for each run, in the order of the runs.
+        about: its unit, or how to read it, such as `lower is better`; may be empty.
     """
 
     name: str
@@ -38,16 +43,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Everything a comparison shows; cells and examples are in the order of the runs.
+    """Everything that a comparison shows; cells and examples are in the order of the runs.
 
     Args:
-        title: of the page.
+        title: the title of the page and of the table.
         runs: the names of the runs, the baseline first.
-        rows: the table.
-        lengths: scores by source length; None for images.
-        examples: for each source, the output of each run.
-        notes: what is odd about any run.
-        facts: how it was measured.
+        rows: the rows of the table.
+        lengths: the scores by source length; None for images, which have no length.
+        examples: for each source that is shown, the output of each run.
+        notes: remarks on the attention of single runs, each with the name of its run.
+        facts: how everything was measured, by a heading.
     """
 
     title: str
@@ -60,12 +65,20 @@ class Sheet:
 
 
 def render_comparison(sheet: Sheet) -> str:
-    """The comparison as one self-contained HTML page."""
+    """Return the comparison as one self-contained HTML page.
+
+    Args:
+        sheet: the comparison.
+    """
     return render_page(pack_comparison(sheet))
 
 
 def pack_comparison(sheet: Sheet) -> dict[str, JsonValue]:
-    """The payload of the page."""
+    """Return the payload of the page, in plain values that become JSON.
+
+    Args:
+        sheet: the comparison.
+    """
     return {
         "title": sheet.title,
         "runs": list(sheet.runs),

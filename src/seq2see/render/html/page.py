@@ -1,4 +1,4 @@
-"""The page: one HTML file that holds its data, its style and its script, and asks the network for nothing."""
+"""The page: one HTML file that holds its data, its style and its script, and loads nothing from the network."""
 
 import base64
 import hashlib
@@ -15,12 +15,12 @@ from seq2see.render.panel import NO_ATTENTION, NO_TOKENS
 from seq2see.render.token_label import EMPTY, MARKS
 from seq2see.system.files import write_atomic
 
-# In the order they need each other.
+# In the order of their dependencies.
 SCRIPTS = (
     *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
     *("document.js", "beside.js", "curve.js", "report.js", "compare.js", "page.js"),
 )
-# What the script shares with the other views, so that a colour or a mark is decided in one place.
+# The constants that the script shares with figures and terminal, so that each is defined once.
 SETTINGS = {
     "light": LIGHT,
     "dark": DARK,
@@ -36,7 +36,7 @@ SETTINGS = {
     "veil": VEIL,
     "dim": DIM,
 }
-NAMED = 200  # letters of a source in the title of its page
+NAMED = 200  # characters of a source in the title of its page
 TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
@@ -61,18 +61,20 @@ def render_page(payload: Mapping[str, object]) -> str:
     """Return one self-contained HTML page that shows a trace, traces, a report or a comparison.
 
     Args:
-        payload: what is shown; its keys say which of them it is.
+        payload: the values to show, as `to_dict` of a trace, `pack_report` or `pack_comparison` return them, or `title`
+            and `views` for traces side by side; the script tells them apart by their keys.
     """
     return fill_page(payload, read_style(), read_script())
 
 
 def fill_page(payload: Mapping[str, object], style: str, script: str, *, permits: str = "") -> str:
-    """Return a page of these parts.
+    """Return a page of these parts, with a content security policy that runs this style and this script alone.
 
     Args:
-        payload: what is shown.
-        style, script: the style sheet and the script.
-        permits: what the content security policy allows besides its own style and script.
+        payload: the values to show, as for `render_page`.
+        style: the text of the style sheet.
+        script: the text of the script.
+        permits: further directives of the policy, each after a semicolon, such as `; connect-src 'self'`.
     """
     return TEMPLATE.format(
         title=html.escape(_name_page(payload)),
@@ -85,7 +87,12 @@ def fill_page(payload: Mapping[str, object], style: str, script: str, *, permits
 
 
 def embed_page(payload: Mapping[str, object], *, height: int) -> str:
-    """Return a page in a frame, from which neither styles nor scripts leak into a notebook."""
+    """Return a page in an HTML frame, for a notebook; its styles and scripts stay inside the frame.
+
+    Args:
+        payload: the values to show, as for `render_page`.
+        height: the height of the frame in pixels.
+    """
     page = html.escape(render_page(payload))
     return (
         f'<iframe title="attention" sandbox="allow-scripts" style="width:100%;border:0" height="{height}"'
@@ -94,23 +101,36 @@ def embed_page(payload: Mapping[str, object], *, height: int) -> str:
 
 
 def save_page(page: str, path: Path | str) -> Path:
-    """Write the page to a file in one step."""
+    """Write the page to a file in one step, and return its path.
+
+    Args:
+        page: the HTML text; lone surrogates, which UTF-8 does not have, become question marks.
+        path: the file.
+    """
     write_atomic(Path(path), page.encode("utf-8", errors="replace"))
     return Path(path)
 
 
 def encode_json(value: object) -> str:
-    """Return JSON that cannot end the script element around it."""
+    """Return JSON in which <, > and & are escaped, so that it cannot end the script element around it.
+
+    Args:
+        value: plain values: mappings, sequences, texts, numbers and None.
+    """
     return write_payload(value, escaped=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def read_style() -> str:
-    """The style sheet of the page."""
+    """Return the style sheet of the page."""
     return _read_static("page.css")
 
 
 def read_script(*more: str) -> str:
-    """Return all scripts of the page as one, with `more` before the last, in a scope of their own."""
+    """Return all scripts of the page as one, in a scope of their own.
+
+    Args:
+        *more: texts of further scripts, which run just before the last script draws the page.
+    """
     *scripts, last = map(_read_static, SCRIPTS)
     return '"use strict";\n(() => {\n' + "\n".join([*scripts, *more, last]) + "\n})();\n"
 
@@ -125,7 +145,7 @@ def _name_page(payload: Mapping[str, object]) -> str:
 
 
 def _allow_only(style: str, script: str) -> str:
-    """A policy under which the browser runs this very script, this very style and nothing else."""
+    """Return a policy under which the browser applies this style, runs this script, and loads nothing else."""
     hashes = (f"-src 'sha256-{_hash_text(text)}'" for text in (style, script))
     names = "; ".join(kind + rule for kind, rule in zip(("style", "script"), hashes, strict=True))
     return f"default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; {names}"

@@ -9,12 +9,19 @@ from rapidfuzz.distance import Levenshtein
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.render.html.page import render_page
 
-MAX_WEIGHTS = 20_000  # of one example; beyond that a report keeps the mean over heads, to stay small
+MAX_WEIGHTS = 20_000  # of one example; with more, a report keeps the mean over heads, to stay small
 
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One number, and the signature that lets others compute the same one."""
+    """One metric of a report.
+
+    Args:
+        name: the name of the metric.
+        value: its value, in the units of `unit`.
+        signature: how it was computed, in the words that let others compute the same number.
+        unit: what is written behind the value; may be empty.
+    """
 
     name: str
     value: int | float
@@ -27,12 +34,12 @@ class Example:
     """One output of a model.
 
     Args:
-        source: the input.
-        target: what the model wrote.
-        reference: what it should have written.
-        score: the log-probability per token, or the confidence in a label.
-        trace: the attention behind it.
-        further_references: other right outputs; where there are any, none says that the output is wrong.
+        source: the input: a text, or the path of an image.
+        target: the output of the model.
+        reference: the correct output, or the first of several; None if it is not known.
+        score: the score by which the search ranks a text, or the probability of a label.
+        trace: the attention behind the output; None without attention.
+        further_references: other correct outputs; if there are any, the page shows no differences from the reference.
     """
 
     source: str
@@ -45,14 +52,15 @@ class Example:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything a report shows.
+    """Everything that a report shows.
 
     Args:
-        title: of the page.
-        facts: what the run is and how it was scored.
-        scores: its metrics.
-        history: the rows of metrics.jsonl; a row may lack any key.
-        examples, mistakes: some of its outputs.
+        title: the title of the page.
+        facts: what the run is and how it was scored, by a heading.
+        scores: the metrics of the run.
+        history: the rows of metrics.jsonl, for the learning curves; a row may lack any key.
+        examples: some outputs, whatever their quality.
+        mistakes: some wrong outputs, or of captions those with the lowest scores.
     """
 
     title: str
@@ -64,12 +72,20 @@ class Report:
 
 
 def render_report(report: Report) -> str:
-    """The report as one self-contained HTML page."""
+    """Return the report as one self-contained HTML page.
+
+    Args:
+        report: the report.
+    """
     return render_page(pack_report(report))
 
 
 def pack_report(report: Report) -> dict[str, JsonValue]:
-    """The payload of the page."""
+    """Return the payload of the page, in plain values that become JSON.
+
+    Args:
+        report: the report.
+    """
     return {
         "title": report.title,
         "facts": dict(report.facts),
@@ -81,13 +97,26 @@ def pack_report(report: Report) -> dict[str, JsonValue]:
 
 
 def compare_texts(prediction: str, reference: str) -> list[JsonValue]:
-    """The edits from prediction to reference: kind, part of the prediction, part of the reference."""
+    """Return the smallest list of edits that turn a prediction into its reference.
+
+    Args:
+        prediction: the output of a model.
+        reference: the correct output.
+
+    Returns:
+        For each edit its kind (equal, replace, insert or delete), the part of the prediction that it removes or keeps,
+        and the part of the reference that takes its place.
+    """
     edits = Levenshtein.opcodes(prediction, reference)
     return [[e.tag, prediction[e.src_start : e.src_end], reference[e.dest_start : e.dest_end]] for e in edits]
 
 
 def pack_example(example: Example) -> dict[str, JsonValue]:
-    """The payload of one output."""
+    """Return the payload of one output, in plain values that become JSON.
+
+    Args:
+        example: the output; a trace with more than 20,000 weights is packed without its heads.
+    """
     wrong = example.reference not in (None, example.target) and not example.further_references
     return {
         "source": example.source,

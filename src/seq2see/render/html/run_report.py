@@ -1,4 +1,4 @@
-"""What an evaluation leaves in the run folder: report.html, figures of attention, and the reliability diagram."""
+"""The files that show an evaluation in the run folder: report.html, figures of attention, a reliability diagram."""
 
 import platform
 from collections.abc import Sequence
@@ -24,17 +24,17 @@ from seq2see.runs.evaluation import (
 )
 from seq2see.runs.run import Prediction, Run
 
-MAX_EXAMPLES = 6
-MAX_MISTAKES = 12
+MAX_EXAMPLES = 6  # outputs of a report, the first ones of the data
+MAX_MISTAKES = 12  # wrong outputs of a report
 MAX_CONFUSIONS = 5  # pairs of labels that a report names
 MAX_MEASURED = 500  # outputs whose attention a report measures
 
 
 def write_report(run: Run, result: Evaluation) -> Path:
-    """Write report.html into the run folder.
+    """Write report.html into the run folder and return its path.
 
     Args:
-        run: the run.
+        run: the run, whose folder also holds the learning curves.
         result: its evaluation.
     """
     report = Report(
@@ -49,14 +49,30 @@ def write_report(run: Run, result: Evaluation) -> Path:
 
 
 def make_example(result: Evaluation, row: int) -> Example:
-    """Return one prediction with its attention; what is right needs no other way to write it beside it."""
+    """Return one prediction with its attention and its references.
+
+    A correct prediction with a single reference is itself shown as the reference, because the same labels in another
+    order are also correct, and a report must not mark them as a difference.
+
+    Args:
+        result: the evaluation.
+        row: the place of the prediction, from 0.
+    """
     one, others = result.predictions[row], result.further_references(row)
     reference = result.references[row] if others or not result.is_correct(row) else one.text
     return Example(one.source, one.text, reference, one.score, find_attention(one), others)
 
 
 def write_figures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
-    """Write a figure of the attention behind each prediction into the run folder; none without attention."""
+    """Write a figure of the attention behind each prediction into the folder `attention` of the run.
+
+    Args:
+        run: the run.
+        predictions: the predictions; one without attention gets no figure.
+
+    Returns:
+        The files that were written.
+    """
     written = []
     for number, prediction in enumerate(predictions, 1):
         trace = find_attention(prediction)
@@ -66,7 +82,15 @@ def write_figures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
 
 
 def write_reliability(run: Run, result: Evaluation) -> Path | None:
-    """Draw the reliability diagram of an evaluation into the run folder; None unless outputs are single labels."""
+    """Draw the reliability diagram of an evaluation into the run folder.
+
+    Args:
+        run: the run.
+        result: its evaluation.
+
+    Returns:
+        The file; None unless every output is a single label.
+    """
     tables = tabulate_calibration(run, result)
     return save_figure(draw_reliability(tables), run.folder.path / "reliability.png") if tables else None
 
@@ -87,14 +111,18 @@ def _list_facts(run: Run, result: Evaluation) -> dict[str, str]:
 
 
 def say_confusions(result: Evaluation) -> str:
-    """Return which labels are predicted in place of which others most often."""
+    """Return the up to five confusions of labels that occur most often, with their counts; `none` without mistakes.
+
+    Args:
+        result: the evaluation of a run whose outputs are labels.
+    """
     predicted = [prediction.text for prediction in result.predictions]
     worst = count_confusion(predicted, [reference.strip() for reference in result.references]).worst(MAX_CONFUSIONS)
     return ", ".join(f"{right!r} taken for {other!r} ({count})" for right, other, count in worst) or "none"
 
 
 def _say_statistics(statistics: AttentionStatistics, *, covers: bool) -> str:
-    """Return a sentence about attention; `covers` says whether the source has words to cover."""
+    """Return sentences about attention, with the coverage of the source if `covers` says that it has words."""
     numbers = (
         f"entropy {statistics.entropy:.2f} bits ({statistics.normalised_entropy:.0%} of uniform), "
         f"largest weight {statistics.max_weight:.2f}"

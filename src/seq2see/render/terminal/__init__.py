@@ -1,4 +1,4 @@
-"""Traces and comparisons in the terminal, made with rich; what colours say, shades, bars or numbers say too."""
+"""Traces and comparisons in the terminal, made with rich; shades, bars or numbers repeat what colours show."""
 
 __all__ = [
     "terminal_comparison",

@@ -15,8 +15,9 @@ def print_comparison(sheet: Sheet, *, metric: str | None = None) -> None:
     """Print the tables and notes of a comparison.
 
     Args:
-        sheet: what is compared.
-        metric: the score to list by source length; else BLEU, or exact match where there is none.
+        sheet: the comparison.
+        metric: the metric to list by source length; None, or one without scores, lists BLEU, or
+            exact match if there is no BLEU.
     """
     console = Console(markup=False, emoji=False, highlight=False)
     console.print(_make_table(sheet))
@@ -29,7 +30,7 @@ def print_comparison(sheet: Sheet, *, metric: str | None = None) -> None:
 
 
 def _make_table(sheet: Sheet) -> Table:
-    """Return what runs are compared by, a column a run."""
+    """Return the main table, with a column for each run."""
     table = Table("", *sheet.runs, title=Text(sheet.title), title_justify="left")
     for row in sheet.rows:
         name = Text.assemble(row.name, (f", {row.about}" if row.about else "", "dim"))
@@ -38,7 +39,7 @@ def _make_table(sheet: Sheet) -> Table:
 
 
 def _make_length_table(runs: Sequence[str], lengths: LengthScores, metric: str) -> Table:
-    """Return one metric by the length of the source, a column a run."""
+    """Return one metric by the length of the source, with a column for each run."""
     title = f"{NAMES[metric]} by source length"
     table = Table(lengths.buckets.unit, "sentences", *runs, title=title, title_justify="left")
     for place, bucket in enumerate(lengths.buckets.buckets):

@@ -1,4 +1,4 @@
-"""A document in the terminal: its sentences with their attention weights, and its words in the colours of theirs."""
+"""A document in the terminal: sentences with their attention weights beside them, words coloured by their weights."""
 
 from rich.style import Style
 from rich.table import Table
@@ -10,12 +10,17 @@ from seq2see.render.colours import DARK, WARM_DARK, mix_colour
 from seq2see.render.token_label import show_text
 
 BARS = " ▏▎▍▌▋▊▉█"
-CELLS = 6  # of the longest bar
-HEAVIEST = 8  # words that are named below
+CELLS = 6  # terminal cells of the longest bar
+HEAVIEST = 8  # the number of words in a list of the largest weights or drops
 
 
 def render_document(trace: DocumentTrace, *, width: int | None = None) -> Table:
-    """Return a row for each sentence; bars and a list of words say what colours say, too."""
+    """Return a table with a row for each sentence; bars and a list of words repeat what the colours show.
+
+    Args:
+        trace: the document with its weights and, if they were measured, its probability drops.
+        width: the terminal cells of a line; None takes what the table needs, at most the width of the terminal.
+    """
     table = Table(show_header=False, box=None, padding=(0, 1, 0, 0), title=_title(trace), title_justify="left")
     table.width = width
     largest = max((sentence.weight or 0.0 for sentence in trace.sentences), default=0.0) or 1.0
@@ -74,7 +79,12 @@ def _summarise(trace: DocumentTrace) -> list[str]:
 
 
 def say_agreement(name: str, agreement: RankAgreement) -> str:
-    """Return a line that says how far attention agrees with occlusion."""
+    """Return a line with the rank correlations of attention weights with probability drops.
+
+    Args:
+        name: what was compared, in the plural, such as words.
+        agreement: the correlations; one that is None is called undefined.
+    """
     numbers = [("Kendall tau", agreement.kendall), ("Spearman", agreement.spearman)]
     said = ", ".join(f"{what} {'undefined' if value is None else f'{value:.2f}'}" for what, value in numbers)
     return f"rank agreement of attention with occlusion, {agreement.count} {name}: {said}"

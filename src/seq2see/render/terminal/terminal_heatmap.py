@@ -1,4 +1,4 @@
-"""Attention maps in the terminal: blocks whose colour, or shade where there is no colour, is the weight."""
+"""Attention maps in the terminal: a block for each weight, with a colour, or a shade where there are no colours."""
 
 from collections.abc import Sequence
 
@@ -16,21 +16,22 @@ from seq2see.render.terminal.terminal_document import HEAVIEST, say_agreement
 from seq2see.render.token_label import shorten, show_text, split_clusters
 
 SHADES = " ░▒▓█"
-COLUMN = 2  # cells; two are about as wide as one is high, and an East Asian character fits
-HEADER = 12  # letters of a source token, written downwards
-LABEL = 18  # cells of a target token
+COLUMN = 2  # terminal cells of a weight: about a square, and wide enough for an East Asian character
+HEADER = 12  # characters of a source token, which is written downwards; a longer one is cut
+LABEL = 18  # terminal cells of a target token; a longer one is cut
 
 
 def render_terminal(
     trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
 ) -> Text:
-    """Return queries (the target) as rows and keys (the source) as columns, in bands of at most `width` cells.
+    """Return maps with queries (the target) as rows and keys (the source) as columns; over an image, overlays.
 
     Args:
-        trace: what is shown.
-        width: of the terminal.
-        name: show the maps whose name contains it; without a name, the last cross-attention and the names of others.
-        heads: show each head instead of the mean over heads.
+        trace: the trace to show; without any map or token, the text is a sentence that says so.
+        width: the most terminal cells in a line, where a map is broken into bands; None takes the terminal's width.
+        name: the name of the maps to show, or a part of it, or `all`; None shows the last cross-attention map and, if
+            there are several maps, the first and the last of their names.
+        heads: whether to show each head instead of the mean over heads.
     """
     nothing = explain_nothing(trace)
     if nothing:
@@ -50,7 +51,14 @@ def render_terminal(
 
 
 def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads: bool) -> Text:
-    """For each word a small grid of the image's cells, as bright as their share of the largest weight."""
+    """Return a small grid for each word: the cells of the image, as bright as their share of the largest weight.
+
+    Args:
+        trace: a trace with a grid.
+        width: the most terminal cells in a line; one grid at least is shown, even if it is wider.
+        name: the maps to show; None shows the last cross-attention map.
+        heads: whether to show each head instead of the mean over heads.
+    """
     tiles = [_render_tile(title, weights) for title, weights in list_frames(trace, name=name, heads=heads)]
     across = max(1, width // (max(tile[0].cell_len for tile in tiles) + 2))
     lines: list[Text] = []
@@ -63,7 +71,11 @@ def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads:
 
 
 def summarise_drops(trace: AttentionTrace) -> list[str]:
-    """Return a line with the largest probability drops, and one that says how far attention agrees with them."""
+    """Return a line with the largest probability drops, and one with their rank correlation with attention.
+
+    Args:
+        trace: the trace; without drops there are no lines, without cross-attention only the first one.
+    """
     if not trace.drops:
         return []
     ranked = sorted(trace.drops, key=lambda each: -each.drop)[:HEAVIEST]
@@ -74,7 +86,12 @@ def summarise_drops(trace: AttentionTrace) -> list[str]:
 
 
 def name_part(trace: AttentionTrace, part: ProbabilityDrop) -> str:
-    """Return a word of the source, or a region by its row and column."""
+    """Return the name of a part of the source: a word as it is written, or a region of an image by its row and column.
+
+    Args:
+        trace: the trace that the part belongs to.
+        part: the drop, whose `start` and `end` are a span of characters, or the number of a region and the next number.
+    """
     if trace.regions is None:
         return show_text(trace.source[part.start : part.end])
     row, column = divmod(part.start, trace.regions[1])
@@ -90,20 +107,34 @@ def _render_tile(title: str, weights: Weights) -> list[Text]:
 
 
 def render_panel(panel: Panel, *, width: int) -> list[Text]:
-    """A title and as many bands as the columns need."""
+    """Return the lines of a panel: its title, and as many bands as its columns need.
+
+    Args:
+        panel: the weights with their tokens.
+        width: the most terminal cells in a line; a band has one column at least.
+    """
     step = max(1, (width - measure_side(panel.rows)) // COLUMN)
     bands = [render_band(panel, columns=range(at, at + step)) for at in range(0, len(panel.columns), step)]
     return [Text(panel.title, style="bold"), *(line for band in bands for line in (*band, Text("")))]
 
 
 def name_maps(trace: AttentionTrace) -> str:
-    """The first and the last map, to show how they are called."""
+    """Return the names of the maps; of more than two, the first and the last as examples.
+
+    Args:
+        trace: a trace with at least one map.
+    """
     names = [each.name for each in trace.maps]
     return " ... ".join((names[0], names[-1])) if len(names) > 2 else ", ".join(names)
 
 
 def render_band(panel: Panel, *, columns: range) -> list[Text]:
-    """The header and the rows of as many columns as fit side by side, all of one width."""
+    """Return the lines of a band: a header with the source tokens, then a row for each target token.
+
+    Args:
+        panel: the weights with their tokens.
+        columns: the columns to show; those behind the last one of the panel are ignored.
+    """
     here = slice(columns.start, columns.stop)
     side = measure_side(panel.rows)
     header = [Text(" " * side) + line for line in render_header(panel.columns[here])]
@@ -112,7 +143,11 @@ def render_band(panel: Panel, *, columns: range) -> list[Text]:
 
 
 def render_header(tokens: Sequence[Token]) -> list[Text]:
-    """The source tokens written downwards, each above its column."""
+    """Return the lines of a header: the tokens written downwards, each above its column and ending in the last line.
+
+    Args:
+        tokens: the tokens of the columns, at least one.
+    """
     words = [split_clusters(shorten(show_text(token.text), limit=HEADER)) for token in tokens]
     height = max(map(len, words))
     stacks = [[" "] * (height - len(word)) + word for word in words]
@@ -120,13 +155,24 @@ def render_header(tokens: Sequence[Token]) -> list[Text]:
 
 
 def render_side(token: Token, *, width: int) -> Text:
-    """The target token, padded, and the model's confidence in it."""
+    """Return the label of a row: the token and the confidence of the model in it, in percent.
+
+    Args:
+        token: the token; a source token has no confidence, so spaces fill its place.
+        width: the terminal cells of the label, six of them for the confidence; a longer token is cut.
+    """
     share = "" if token.confidence is None else f"{token.confidence:.0%}"
     return Text.assemble(_fit(show_text(token.text), width - 6), (f"{share:>5} ", "dim"))
 
 
 def render_cells(weights: Sequence[float]) -> Text:
-    """One block for each weight; the shade hides under its own colour and appears where colour is off."""
+    """Return a block for each weight.
+
+    The shade has the same colour as its background, so it can be seen only where colours are off.
+
+    Args:
+        weights: the weights of a row, 0 to 1.
+    """
     cells = Text()
     for weight in weights:
         colour = mix_colour(weight, stops=DARK)
@@ -135,22 +181,30 @@ def render_cells(weights: Sequence[float]) -> Text:
 
 
 def render_legend() -> Text:
-    """The scale from 0 to 1 with its shades."""
+    """Return the legend: blocks of weights from 0 to 1."""
     return Text("0 ") + render_cells([step / 8 for step in range(9)]) + Text(" 1  attention weight", style="dim")
 
 
 def shade_weight(weight: float) -> str:
-    """The block character whose ink is nearest to the weight: ░ a quarter, ▒ a half, ▓ three quarters."""
+    """Return the block character nearest to a weight: a space for 0, ░ for 1/4, ▒ for 1/2, ▓ for 3/4, █ for 1.
+
+    Args:
+        weight: 0 to 1; a weight outside is clipped, and NaN counts as 0.
+    """
     known = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
     return SHADES[int(known * 4 + 0.5)]
 
 
 def measure_side(tokens: Sequence[Token]) -> int:
-    """The cells that the longest target token and a confidence take."""
+    """Return the terminal cells that the labels of the rows need: the longest token, cut at 18 cells, and a confidence.
+
+    Args:
+        tokens: the tokens of the rows, at least one.
+    """
     return min(LABEL, max(cell_len(show_text(token.text)) for token in tokens)) + 6
 
 
 def _fit(label: str, width: int) -> str:
-    """The label in exactly `width` cells."""
+    """Return the label in exactly `width` terminal cells, padded, or cut with … at its end."""
     whole = cell_len(label) <= width
     return set_cell_size(label if whole else set_cell_size(label, width - 1) + "…", width)
