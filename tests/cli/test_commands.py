@@ -188,8 +188,8 @@ def test_the_cache_is_measured_and_cleaned_and_nothing_else(tmp_path: Path, monk
     for name in (
         f"{entry}/ids.npy",
         f"features/{entry}/aa/x.npy",
-        "backbones/lite.safetensors",
-        ".draft-1/x",
+        "backbones/lite.weights",
+        f".{entry}.abc.1.draft/x",
         "mine.txt",
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

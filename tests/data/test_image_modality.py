@@ -339,7 +339,7 @@ def test_an_interrupted_extraction_goes_on(files: list[str], tmp_path: Path, mon
     assert eye.seen == 10
 
 
-def test_a_damaged_entry_is_made_anew(files: list[str], tmp_path: Path) -> None:
+def test_a_damaged_entry_is_made_anew(files: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     eye = Eye()
     before, _ = prepare(files, tmp_path, eye).gather(range(5))
     entries = sorted((tmp_path / "features").rglob("*.npy"))
@@ -354,6 +354,7 @@ def test_a_damaged_entry_is_made_anew(files: list[str], tmp_path: Path) -> None:
         for file in files:
             sources.reader(file, mirrored)
     assert eye.seen == 13
+    assert len(caplog.records) == 1, "one line, however many entries"
     assert torch.equal(prepare(files, tmp_path, eye).gather(range(5))[0], before)
 
 

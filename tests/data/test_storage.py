@@ -1,5 +1,6 @@
 """The store: made once for the same content, made again when it is damaged, and by several processes at once."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_ids_are_read_through_memory_maps(tmp_path: Path, tokenizer: Tokenizer) 
     assert read(store) == EXPECTED
     assert isinstance(store.source.ids, np.memmap)
     assert store.source.lengths.tolist() == [3, 2, 5]
-    assert not list(tmp_path.glob(".draft*"))
+    assert not list(tmp_path.glob(".*.draft"))
 
 
 def test_the_same_content_is_not_tokenised_again(
@@ -99,6 +100,34 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path, tokenizer: Tokenizer, nam
     assert read(make(PAIRS, tokenizer, tmp_path)) == EXPECTED
     assert file.read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == [file.parent.name]
+
+
+@pytest.mark.parametrize("name", [*NAMES, "checksums.txt"])
+def test_every_flipped_bit_is_noticed_and_told_in_one_line(
+    tmp_path: Path, tokenizer: Tokenizer, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also one that leaves valid ids, or valid bounds."""
+    file = tmp_path / make(PAIRS, tokenizer, tmp_path).fingerprint / name
+    content = file.read_bytes()
+    for place in range(0, len(content), 3):
+        caplog.clear()
+        file.write_bytes(bytes([*content[:place], content[place] ^ 1 << place % 8, *content[place + 1 :]]))
+        assert read(make(PAIRS, tokenizer, tmp_path)) == EXPECTED
+        assert file.read_bytes() == content
+        assert [record.getMessage() for record in caplog.records] == [
+            f"{file.parent}: the prepared data was damaged, or made by an earlier version; it is made again."
+        ]
+
+
+def test_drafts_of_processes_that_were_killed_are_removed(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    names = [f".abc.xyz.{ended.pid}.draft", f".abc.xyz.{os.getppid()}.draft", ".draft", ".mine.draft"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    store = make(PAIRS, tokenizer, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {store.fingerprint, *names[1:]}
 
 
 def test_arrays_that_do_not_fit_are_made_again(tmp_path: Path, tokenizer: Tokenizer) -> None:

@@ -197,7 +197,7 @@ def test_efficientnet_knows_a_clock(tmp_path: Path) -> None:
     last = torch.load(weights, weights_only=True)
     logits = maps[-1].mean(dim=(2, 3)) @ last["_fc.weight"].T + last["_fc.bias"]
     assert logits.argmax().item() == 409  # "analog clock"
-    copy = cache_folder() / "backbones" / "efficientnet-lite0-57934424.safetensors"
+    copy = cache_folder() / "backbones" / "efficientnet-lite0-57934424.weights"
     whole = copy.read_bytes()
     copy.write_bytes(whole[:-100])
     EfficientNetLite("efficientnet_lite0", image_size=64)

@@ -20,7 +20,7 @@ from seq2see.data.modalities.learn import read_modality, read_target
 from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
-from seq2see.system.files import write_atomic
+from seq2see.system.files import draft_path, remove_dead_drafts, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
 
@@ -210,7 +210,8 @@ class RunFolder:
         self.read_config()
         if path.exists():
             raise CheckpointError(f"{path}: a run must be saved where nothing is yet; choose another path.")
-        draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+        remove_dead_drafts(path.parent)
+        draft = draft_path(path)
         try:
             shutil.copytree(self.path, draft)
             os.replace(draft, path)

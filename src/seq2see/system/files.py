@@ -1,10 +1,15 @@
 """Atomic writing of files: a reader sees the old file or the new one, never half of either."""
 
 import os
+import re
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.system.processes import is_running
+
+DRAFT = re.compile(r"\..+\.(\d+)\.draft")  # a file that is being written: .NAME.PROCESS.draft
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
@@ -20,7 +25,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
         Seq2SeeError: if the file system does not permit it, or the disk is full.
     """
     data = content.encode() if isinstance(content, str) else content
-    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft = draft_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
@@ -37,6 +42,32 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def draft_path(path: Path) -> Path:
+    """Return where this process writes a file or folder before it is put in place.
+
+    Args:
+        path: its place.
+    """
+    return path.with_name(f".{path.name}.{os.getpid()}.draft")
+
+
+def remove_dead_drafts(folder: Path) -> None:
+    """Remove the drafts of processes that were killed before they could put them in place.
+
+    Args:
+        folder: the folder that is searched, without its sub-folders; it need not exist.
+    """
+    with suppress(OSError):
+        for entry in list(folder.iterdir()):
+            name = DRAFT.fullmatch(entry.name)
+            if name is None or is_running(int(name[1])):
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
 
 
 def _write_through(path: Path, data: bytes) -> None:

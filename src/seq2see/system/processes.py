@@ -70,6 +70,23 @@ def serve_parent(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
+def is_running(pid: int) -> bool:
+    """Return whether a process is running; where that cannot be found out, whether it may be.
+
+    Args:
+        pid: the id of the process.
+    """
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(pid, 0)  # sends nothing
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # it is somebody else's
+    return True
+
+
 def _end_with_parent() -> None:
     parent = parent_process()
     if parent is not None:

@@ -1,7 +1,13 @@
-"""Folders of prepared data: made once for the same content, put in place whole, made again when damaged."""
+"""Folders of prepared data: made once for the same content, put in place whole, made again when damaged.
+
+Each folder has a file with the checksum of every other file, compared whenever it is opened: a changed id would change
+the training, and nobody would notice.
+"""
 
 import errno
 import hashlib
+import logging
+import os
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -9,9 +15,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from seq2see.core.errors import DataError
+from seq2see.system.checksums import list_checksums
+from seq2see.system.files import remove_dead_drafts
 
 T = TypeVar("T")
 
+log = logging.getLogger("seq2see")
+
+CHECKSUMS = "checksums.txt"  # a line for each other file of a folder: its CRC-32, its bytes and its name
 DAMAGE = (OSError, EOFError, ValueError, LookupError, TypeError)  # what reading a damaged folder can raise
 
 
@@ -27,10 +38,14 @@ def read_or_make(folder: Path, make: Callable[[Path], None], read: Callable[[Pat
     Raises:
         DataError: the folder cannot be written, or what was written cannot be read.
     """
-    for _ in range(3):  # another process may be repairing the same folder
+    if folder.exists():
         with suppress(*DAMAGE):
-            return read(folder)
+            return _read(folder, read)
+        log.warning("%s: the prepared data was damaged, or made by an earlier version; it is made again.", folder)
+    for _ in range(3):  # another process may be repairing the same folder
         _write(folder, make, read)
+        with suppress(*DAMAGE):
+            return _read(folder, read)
     raise DataError("the prepared data cannot be read back; set SEQ2SEE_CACHE to another folder.", file=folder)
 
 
@@ -48,13 +63,33 @@ def name_content(kind: str, pieces: Iterable[str]) -> str:
     return digest.hexdigest()[:32]
 
 
+def _read(folder: Path, read: Callable[[Path], T]) -> T:
+    """Return what `read` finds in a folder.
+
+    Raises:
+        ValueError: a file was changed since it was written.
+    """
+    if (folder / CHECKSUMS).read_bytes() != _sum_files(folder):
+        raise ValueError("the checksums differ")
+    return read(folder)
+
+
+def _sum_files(folder: Path) -> bytes:
+    """Return the content of the checksum file of a folder."""
+    files = sorted(file for file in folder.iterdir() if file.name != CHECKSUMS and not file.name.startswith("."))
+    return list_checksums(files).encode()
+
+
 def _write(folder: Path, make: Callable[[Path], None], read: Callable[[Path], object]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".draft-") as draft:
+        remove_dead_drafts(folder.parent)
+        names = {"prefix": f".{folder.name}.", "suffix": f".{os.getpid()}.draft"}
+        with tempfile.TemporaryDirectory(dir=folder.parent, **names) as draft:
             made = Path(draft) / folder.name
             made.mkdir()
             make(made)
+            (made / CHECKSUMS).write_bytes(_sum_files(made))
             _put(made, folder, read)
     except OSError as error:
         reason = error.strerror or error
@@ -64,7 +99,7 @@ def _write(folder: Path, make: Callable[[Path], None], read: Callable[[Path], ob
 def _put(made: Path, folder: Path, read: Callable[[Path], object]) -> None:
     """Put a new folder in place, unless another process was quicker: either result serves."""
     with suppress(*DAMAGE):
-        read(folder)
+        _read(folder, read)
         return
     with suppress(OSError):
         folder.rename(made.parent / "damaged")  # removed with the draft

