@@ -91,7 +91,7 @@ class ComparedRun:
     @property
     def minutes(self) -> float | None:
         """Return the minutes that it was trained; None if its folder does not say so."""
-        return count_minutes(self.run)
+        return count_minutes(self.run.folder.read_metrics())
 
     def to_dict(self) -> "dict[str, JsonValue]":
         """Return everything that was measured of this run, for programs."""

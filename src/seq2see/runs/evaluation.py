@@ -15,6 +15,7 @@ from seq2see.metrics.caption import rouge_l, tokenise_caption
 from seq2see.metrics.labels import Bin, tabulate_reliability
 from seq2see.metrics.pointing import Pointing, find_mentions, point, score_pointing
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, word_error_rate
+from seq2see.runs.metrics_file import Row
 from seq2see.runs.run import Prediction, Run
 from seq2see.tasks.calibration import undo_temperature
 
@@ -208,11 +209,10 @@ def count_parameters(run: Run) -> int:
     return sum(parameter.numel() for parameter in run.model.parameters())
 
 
-def count_minutes(run: Run) -> float | None:
-    """Return the minutes that the updates of a run took; None if its folder has no metrics.
+def count_minutes(history: Sequence[Row]) -> float | None:
+    """Return the minutes that the updates of a run took; None without any rows.
 
     Args:
-        run: the run.
+        history: the rows of its metrics.jsonl.
     """
-    history = run.folder.read_metrics()
-    return sum(row.get("seconds", 0.0) for row in history) / 60 if history else None
+    return sum(row.get("seconds") or 0.0 for row in history) / 60 if history else None

@@ -20,6 +20,7 @@ from seq2see.data.modalities.learn import read_modality, read_target
 from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
+from seq2see.runs.metrics_file import Row, read_rows
 from seq2see.system.files import draft_path, remove_dead_drafts, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
@@ -232,40 +233,9 @@ class RunFolder:
         """
         return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
 
-    def read_metrics(self) -> list[dict[str, Any]]:
-        """Return what was measured; a last line that a crash cut short is left out."""
-        if not self.metrics_file.is_file():
-            return []
-        rows = []
-        for line in self.metrics_file.read_text(encoding="utf-8").splitlines():
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break
-        return rows
-
-    def rewind_metrics(self, update: int) -> None:
-        """Remove what was measured after an update, because it is going to be measured again.
-
-        Args:
-            update: the last update whose row stays.
-        """
-        rows = [json.dumps(row) for row in self.read_metrics() if row["update"] <= update]
-        write_atomic(self.metrics_file, "".join(f"{row}\n" for row in rows))
-
-    def append_metrics(self, row: Mapping[str, Any]) -> None:
-        """Add one row to the metrics.
-
-        Args:
-            row: the measured values by name, as JSON can hold them.
-        """
-        try:
-            with open(self.metrics_file, "a", encoding="utf-8") as file:
-                file.write(json.dumps(row) + "\n")
-        except OSError as error:
-            raise CheckpointError(
-                f"{self.metrics_file} cannot be written: {error.strerror or error}; make room and run it again."
-            ) from error
+    def read_metrics(self) -> list[Row]:
+        """Return what was measured while training, without damaged lines."""
+        return read_rows(self.metrics_file)
 
     def _tokenizer_file(self, side: str) -> Path:
         return self.path / f"{side}.tokenizer.json"

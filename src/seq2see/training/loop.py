@@ -87,7 +87,8 @@ class TrainingLoop:
         if self.state.complete:
             yield Finished(self.state.update, "the training was complete already", complete=True)
             return
-        self._log = MetricsLog(self.folder, self.state.update)
+        validated = [update for update in range(1, self.state.update + 1) if self._is_validated(update)]
+        self._log = MetricsLog(self.folder, self.state.update, validated)
         try:
             self.workers.sync()
             yield from self._train(stop)

@@ -1,11 +1,13 @@
 """The log of a training: a line of metrics.jsonl and TensorBoard scalars at every validation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.metrics_file import append_row, rewind_rows
 
 
 @dataclass
@@ -15,6 +17,7 @@ class MetricsLog:
     Args:
         folder: the run folder, whose metrics.jsonl and TensorBoard log are written.
         update: the update after which recording begins; what an earlier, killed run recorded after it is dropped.
+        expected: the updates up to then that were validated.
         losses: the summed loss since the last validation.
         tokens: the target tokens since then, without padding.
         seconds: the time that the updates since then took.
@@ -22,13 +25,14 @@ class MetricsLog:
 
     folder: RunFolder
     update: int
+    expected: Sequence[int] = ()
     losses: float = 0.0
     tokens: int = 0
     seconds: float = 0.0
     _board: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.folder.rewind_metrics(self.update)
+        rewind_rows(self.folder.metrics_file, self.update, self.expected)
         self._board = SummaryWriter(str(self.folder.path / "tensorboard"), purge_step=self.update + 1)
 
     def step(self, *, loss: float, tokens: int, seconds: float) -> None:
@@ -61,7 +65,7 @@ class MetricsLog:
             "seconds": self.seconds,
             **metrics,
         }
-        self.folder.append_metrics(row)
+        append_row(self.folder.metrics_file, row)
         for name, value in row.items():
             if name != "update":
                 self._board.add_scalar(name, value, update)

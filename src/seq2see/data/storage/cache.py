@@ -84,8 +84,7 @@ def _write(folder: Path, make: Callable[[Path], None], read: Callable[[Path], ob
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         remove_dead_drafts(folder.parent)
-        names = {"prefix": f".{folder.name}.", "suffix": f".{os.getpid()}.draft"}
-        with tempfile.TemporaryDirectory(dir=folder.parent, **names) as draft:
+        with tempfile.TemporaryDirectory(f".{os.getpid()}.draft", f".{folder.name}.", folder.parent) as draft:
             made = Path(draft) / folder.name
             made.mkdir()
             make(made)

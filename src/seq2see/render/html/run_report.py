@@ -22,6 +22,7 @@ from seq2see.runs.evaluation import (
     measure_attention,
     tabulate_calibration,
 )
+from seq2see.runs.metrics_file import Row
 from seq2see.runs.run import Prediction, Run
 
 MAX_EXAMPLES = 6  # outputs of a report, the first ones of the data
@@ -37,11 +38,12 @@ def write_report(run: Run, result: Evaluation) -> Path:
         run: the run, whose folder also holds the learning curves.
         result: its evaluation.
     """
+    history = run.folder.read_metrics()
     report = Report(
         title=f"{run.folder.path.name}: {result.name}",
-        facts=_list_facts(run, result),
+        facts=_list_facts(run, result, history),
         scores=[ScoreRow(metric.name, metric.value, metric.signature) for metric in result.metrics],
-        history=run.folder.read_metrics(),
+        history=history,
         examples=[make_example(result, row) for row in range(min(MAX_EXAMPLES, len(result.predictions)))],
         mistakes=[make_example(result, row) for row in result.mistakes[:MAX_MISTAKES]],
     )
@@ -95,14 +97,15 @@ def write_reliability(run: Run, result: Evaluation) -> Path | None:
     return save_figure(draw_reliability(tables), run.folder.path / "reliability.png") if tables else None
 
 
-def _list_facts(run: Run, result: Evaluation) -> dict[str, str]:
-    history = run.folder.read_metrics()
+def _list_facts(run: Run, result: Evaluation, history: Sequence[Row]) -> dict[str, str]:
     statistics = measure_attention(run, result.predictions[:MAX_MEASURED])
     has_words = run.task.source.tokenizer is not None
     return {
         "Preset": run.config.preset or "none",
         "Parameters": f"{count_parameters(run):,}",
-        "Training": f"{history[-1]['update']:,} updates, {count_minutes(run):.1f} minutes" if history else "unknown",
+        "Training": f"{history[-1]['update']:,} updates, {count_minutes(history):.1f} minutes"
+        if history
+        else "unknown",
         "Scored on": f"{say_count(len(result.references), 'pair')} ({result.name})",
         **({"Confusions": say_confusions(result)} if not run.task.writes_text else {}),
         **({"Attention": _say_statistics(statistics, covers=has_words)} if statistics is not None else {}),
