@@ -5,6 +5,7 @@ Internal; it imports `core` alone.
 
 __all__ = [
     "blas",
+    "checksums",
     "files",
     "foreign_code",
     "processes",
