@@ -209,3 +209,48 @@ def test_sentences_are_learned_from_as_was_measured() -> None:
     many = train_sentences(text, "b", 60_000)
     assert 3 <= many["updates"] * many["batch_tokens"] / (3 * tokens) < 15  # much data less often
     assert train_sentences("菜" * 70, "b", 20_000)["updates"] > train["updates"]  # a letter says more
+
+
+SYLLABLES = [f"{a} {b}{stress} {c}" for a in ("K", "SH") for b in ("AE", "IH") for c in "TZ" for stress in range(3)]
+PHONEMES = [f"{first} {second}" for first in SYLLABLES for second in SYLLABLES]
+
+
+def test_symbols_are_words_and_the_other_side_is_what_it_was() -> None:
+    spellings = [f"word{number}" for number in range(len(PHONEMES))]
+    decision = decide(Pairs(spellings, PHONEMES))
+    words = {"kind": "words", "min_count": 1}
+    assert decision.tokens == {"source": {"kind": "characters"}, "target": words}
+    assert decision.remarks["tokens"].startswith("characters for sources; words for targets, because 10 different ones")
+    assert decide(Pairs(PHONEMES, spellings)).tokens == {"source": words, "target": {"kind": "characters"}}
+    long = decide(Pairs([f"{SENTENCE} {number}" for number in range(len(PHONEMES))], PHONEMES)).tokens
+    assert long == {"source": {"kind": "bpe", "size": 2_000}, "target": words}
+
+
+def test_long_sequences_of_symbols_are_no_sentences() -> None:
+    commands = [" ".join(["I_TURN_LEFT", "I_JUMP"] * (number % 5 + 1)) for number in range(200)]
+    assert decide(Pairs(["x"] * 200, commands)).tokens["target"] == {"kind": "words", "min_count": 1}
+    many = decide(Pairs(["jump and turn"] * 30_000, commands * 150))
+    assert many.preset == "bahdanau2015"
+    tokens = 30_000 * 14  # the longer side has 13 letters and an end mark
+    assert many.train["updates"] * many.train["batch_tokens"] == pytest.approx(20 * tokens, rel=0.01)
+
+
+@pytest.mark.parametrize("preset", preset_names(task="transduction", images=False))
+def test_every_preset_builds_a_model_of_symbols(preset: str) -> None:
+    pairs = Pairs([f"word{number}" for number in range(len(PHONEMES))], PHONEMES)
+    config = load_config(base={**decide(pairs, preset=preset).base, "data": {"train": "x.tsv"}}).config
+    task = Transduction.learn(config, pairs)
+    assert len(task.target) < 60
+    task.build(config)
+    task.objective(config.train)
+
+
+def test_few_pairs_are_seen_hundreds_of_times_and_not_hundreds_of_thousands() -> None:
+    for count, most in ((2, 300), (49, 300), (50, 1_500)):
+        for text in ("3 May 1979", SENTENCE):
+            train = decide(Pairs([text] * count, [text] * count)).train
+            assert 100 <= train["updates"] <= most
+    remark = decide(Pairs(["3 May 1979"] * 2, ["1979-05-03"] * 2)).remarks["train"]
+    assert remark == "batches of 1,024 tokens, 300 updates: about 300 times through the data"
+    labels = decide(Pairs(["a b", "c"], ["x", "y"]), preset="bigru-attention").remarks["train"]
+    assert labels == "100 updates: 100 times through so little data are enough"

@@ -26,6 +26,7 @@ __all__ = [
     "progress",
     "request",
     "schedules",
+    "token_plan",
     "training_data",
     "training_state",
     "validation",

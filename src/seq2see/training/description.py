@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from seq2see.core.plural import say_count
 from seq2see.data.pairs import Finding
 from seq2see.training.job import Job
+from seq2see.training.plan import MIN_PAIRS
 
 MAX_UNKNOWN_TARGETS = 0.1  # of all target tokens; of Flickr8k's captions, 3 % come less than five times
 MIN_LEARNING_RATE = 1e-4  # less is meant by nobody who begins with a schedule such as noam
@@ -47,9 +48,15 @@ def find_risks(job: Job) -> Iterator[str]:
     """Yield what will hurt this training, and what to do about it.
 
     Args:
-        job: the prepared training; its vocabulary and its learning-rate schedule are checked.
+        job: the prepared training; its data, its vocabulary and its learning-rate schedule are checked.
     """
-    train, schedule = job.loop.config.train, job.loop.schedule
+    config, schedule = job.loop.config, job.loop.schedule
+    train, pairs = config.train, len(job.train) + (0 if config.data.valid else len(job.valid))
+    if pairs < MIN_PAIRS and config.init is None:
+        yield (
+            f"{say_count(pairs, 'pair')} cannot teach a model anything but themselves, and scores on so few mean "
+            "nothing; add data, some thousand pairs if you can"
+        )
     if job.unknown > MAX_UNKNOWN_TARGETS:
         yield (
             f"{job.unknown:.0%} of all target tokens are not in the vocabulary, and cannot be written; lower the "

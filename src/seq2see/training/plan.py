@@ -11,6 +11,14 @@ from seq2see.data.checks.infer import infer_labels, infer_modality, spread
 from seq2see.data.formats.image_file import measure_image
 from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import Pairs
+from seq2see.training.token_plan import (
+    MAX_FIELD_LENGTH,
+    TokenPlan,
+    count_tokens,
+    describe_kind,
+    percentile,
+    plan_tokens,
+)
 
 TEXTS, SENTENCES, CAPTIONS = "bahdanau2015", "transformer-tiny", "show-attend-tell2015"
 LABELS, DOCUMENTS, SMALL_IMAGES, LARGE_IMAGES = "bigru-attention", "han2016", "small-cnn", "frozen-cnn"
@@ -18,10 +26,10 @@ MAX_WORDS_OF_A_TEXT = 60  # or letters where words have no spaces between them; 
 MAX_COUNTED_WORDS = 3_000  # of a document
 MIN_PHOTOGRAPH_SIDE = 96  # pixels
 
-MAX_FIELD_LENGTH = 64  # characters; fields such as dates, names and codes are below, sentences above
 MIN_PAIRS_FOR_TRANSFORMER = 20_000  # pairs of sentences: from 4,000 an RNN learned more, from 29,000 a Transformer
 MIN_EPOCHS, MAX_EPOCHS = 3, 100  # times through the data, however large or small it is,
-MIN_TOKENS = 1_500_000  # but never fewer tokens than this
+MIN_TOKENS = 1_500_000  # but never fewer tokens than this,
+MIN_PAIRS, MAX_EPOCHS_OF_FEW_PAIRS = 50, 300  # unless there are too few pairs to learn from
 
 
 @dataclass(frozen=True)
@@ -73,7 +81,7 @@ def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) 
         remarks["tokens"] = "several labels for a source, because the data lists them"
     if updates < written.train.updates:
         train = {"updates": updates, "validate_every": max(updates // 15, 10)}
-        remarks["train"] = f"{updates:,} updates: {epochs:.0f} times through so little data are enough"
+        remarks["train"] = f"{updates:,} updates: {epochs:,.0f} times through so little data are enough"
     return Decision(name, remarks, tokens=tokens, train=train)
 
 
@@ -101,10 +109,10 @@ def _choose_for_images(pairs: Pairs, labels: bool) -> str:
 def _choose_for_texts(pairs: Pairs, labels: bool) -> str:
     if not labels:
         many = len(pairs) >= MIN_PAIRS_FOR_TRANSFORMER
-        return SENTENCES if many and _are_sentences(pairs.source, pairs.target) else TEXTS
+        return SENTENCES if many and plan_tokens(pairs.source, pairs.target).sentences else TEXTS
     some = spread(pairs.source)
     unit = choose_unit(some)
-    usual = _percentile([len(find_words(text, unit)) for text in some], 0.5)
+    usual = percentile([len(find_words(text, unit)) for text in some], 0.5)
     return DOCUMENTS if usual > MAX_WORDS_OF_A_TEXT else LABELS
 
 
@@ -121,14 +129,15 @@ def _limit_updates(pairs: Pairs, written: Config, *, labels: bool) -> tuple[int,
     positions = {"text": pairs.source, "images": [""] * len(pairs)}  # an image is one position
     texts = positions[infer_modality(pairs)] if labels else pairs.target
     count = (lambda text: len(text.split())) if has_spaces(spread(texts)) else len
-    tokens = sum(min(count(text), MAX_COUNTED_WORDS) + 1 for text in texts)
-    epochs = 60.0 if len(pairs) < 1_000 else 30.0
-    return max(int(epochs * tokens / written.train.batch_tokens), 100), epochs
+    tokens = float(sum(min(count(text), MAX_COUNTED_WORDS) + 1 for text in texts))
+    batch = written.train.batch_tokens
+    updates = max(int((60 if len(pairs) < 1_000 else 30) * tokens / batch), 100)
+    return updates, _count_epochs(updates, tokens, batch)
 
 
 def _are_small(sources: Sequence[str]) -> bool:
     """Whether images are so small that a network for photographs has nothing to hold on to."""
-    return _percentile([min(measure_image(source)) for source in spread(sources, 20)], 0.5) < MIN_PHOTOGRAPH_SIDE
+    return percentile([min(measure_image(source)) for source in spread(sources, 20)], 0.5) < MIN_PHOTOGRAPH_SIDE
 
 
 def _describe(pairs: Pairs, *, labels: bool) -> str:
@@ -147,22 +156,22 @@ def _decide_texts(
     its size when it was asked for and meets short fields. Elsewhere a preset lends its architecture, and the rest
     follows from the texts.
     """
-    pairs, sentences = len(source), _are_sentences(source, target)
     if _all_of_kind(written, "words"):
         return Decision(preset, {"preset": f"all as in preset {preset}, which is made for words"})
+    pairs, plan = len(source), plan_tokens(source, target)
+    sentences = plan.sentences
     if sentences and not _all_of_kind(written, "characters"):
         return _decide_sentences(source, target, preset, written, asked=asked)
-    tokens, remark = _decide_tokens(sentences, pairs)
-    joint = sentences or written.tokens.joint is not None
     batch = 1024 if pairs < 5_000 else 2048 if pairs < 200_000 else 4096
-    updates, epochs = _decide_updates(source, target, sentences, batch)
+    updates = _decide_updates(pairs, plan.tokens, batch)
+    epochs = _count_epochs(updates, plan.tokens, batch)
     train: dict[str, object] = {"updates": updates, "batch_tokens": batch, "validate_every": max(updates // 20, 10)}
     train |= (
         {"learning_rate": 0.003, "label_smoothing": 0.1, "average_checkpoints": 5} if sentences else {"patience": 8}
     )
     remarks = {
-        "tokens": remark,
-        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
+        "tokens": _explain_tokens(plan, pairs),
+        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:,.0f} times through the data",
     }
     model: dict[str, object] | None = None
     if sentences or not asked:
@@ -173,8 +182,22 @@ def _decide_texts(
         if sentences:
             model["share"] = ["fitting"]
             remarks["model"] += ", and one table of embeddings, because both sides have one vocabulary"
-    sides = {"joint": tokens} if joint else {"source": tokens, "target": tokens}
+    joint = not plan.symbols and (sentences or written.tokens.joint is not None)
+    if written.tokens.joint is not None and not joint:
+        train["bidirectional_pretraining"] = 0.0  # it needs one vocabulary, as sharing the embeddings does
+        model = {**(model or {}), "share": ["fitting"]}
+    sides = {"joint": describe_kind(plan.source, pairs)} if joint else plan.describe(pairs)
     return Decision(preset, remarks, tokens=sides, model=model, train=train)
+
+
+def _explain_tokens(plan: TokenPlan, pairs: int) -> str:
+    """Say what texts are divided into, and why."""
+    if plan.symbols:
+        return plan.reason
+    if not plan.sentences:
+        return f"characters, because nearly all texts have at most {MAX_FIELD_LENGTH} of them"
+    size = describe_kind("bpe", pairs)["size"]
+    return f"up to {size:,} subwords for both sides, because the texts are sentences"
 
 
 def _decide_sentences(
@@ -182,12 +205,13 @@ def _decide_sentences(
 ) -> Decision:
     """A preset for sentences: all it says but how long to train on little data, and on much if it was not asked for."""
     train, batch = written.train, written.train.batch_tokens
-    tokens = _count_tokens(source, target, sentences=True)
+    tokens = count_tokens(source, target, kinds=("bpe", "bpe"))
     enough = max(MAX_EPOCHS * tokens, MIN_TOKENS) / batch
     updates = int(min(train.updates, enough) if asked else max(train.updates, MIN_EPOCHS * tokens / batch))
+    updates = _limit_epochs(updates, len(source), tokens, batch)
     if asked and updates == train.updates:
         return Decision(preset, {"preset": f"all as in preset {preset}, which is made for sentences"})
-    epochs = updates * batch / tokens
+    epochs = _count_epochs(updates, tokens, batch)
     length: dict[str, object] = {
         "updates": updates,
         "validate_every": max(updates * train.validate_every // train.updates, 10),
@@ -201,15 +225,9 @@ def _decide_sentences(
     remarks = {
         "tokens": f"up to {size:,} subwords for both sides, because the texts are sentences",
         "model": f"preset {preset}, {why}",
-        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:.0f} times through the data",
+        "train": f"batches of {batch:,} tokens, {updates:,} updates: about {epochs:,.0f} times through the data",
     }
     return Decision(preset, remarks, train=length)
-
-
-def _are_sentences(source: Sequence[str], target: Sequence[str]) -> bool:
-    """Whether more than a few texts are longer than fields are."""
-    longest = [max(len(s), len(t)) for s, t in zip(source, target, strict=True)]
-    return _percentile(longest, 0.95) > MAX_FIELD_LENGTH
 
 
 def _all_of_kind(written: Config, kind: str) -> bool:
@@ -245,31 +263,18 @@ def _decide_size(sentences: bool, pairs: int) -> int:
     return 64 if pairs < 1_000 else 128 if pairs < 50_000 else 256
 
 
-def _decide_tokens(sentences: bool, pairs: int) -> tuple[dict[str, object], str]:
-    if not sentences:
-        return {"kind": "characters"}, f"characters, because nearly all texts have at most {MAX_FIELD_LENGTH} of them"
-    size = 2_000 if pairs < 2_000 else 5_000 if pairs < 50_000 else 10_000
-    return {"kind": "bpe", "size": size}, f"up to {size:,} subwords for both sides, because the texts are sentences"
-
-
-def _decide_updates(source: Sequence[str], target: Sequence[str], sentences: bool, batch: int) -> tuple[int, float]:
+def _decide_updates(pairs: int, tokens: float, batch: int) -> int:
     """Enough updates to see small data often and large data at least a few times."""
-    tokens = _count_tokens(source, target, sentences=sentences)
     seen = min(max(20 * tokens, MIN_TOKENS), max(9_000_000, MIN_EPOCHS * tokens))
-    return int(seen / batch), seen / tokens
+    return _limit_epochs(int(seen / batch), pairs, tokens, batch)
 
 
-def _count_tokens(source: Sequence[str], target: Sequence[str], *, sentences: bool) -> float:
-    """How many tokens the longer sides have, roughly."""
-    letters = [_count_letters(side) if sentences else 1.0 for side in (source, target)]
-    pairs = zip(source, target, strict=True)
-    return sum(max((len(s) + 1) / letters[0], (len(t) + 1) / letters[1]) for s, t in pairs)
+def _limit_epochs(updates: int, pairs: int, tokens: float, batch: int) -> int:
+    """As many updates, but fewer on so few pairs that nothing but themselves can be learned from them."""
+    most = int(MAX_EPOCHS_OF_FEW_PAIRS * max(tokens / batch, 1))
+    return min(updates, most) if pairs < MIN_PAIRS else updates
 
 
-def _count_letters(texts: Sequence[str]) -> float:
-    """How many letters a subword has, roughly; fewer where nobody writes spaces, as in Chinese."""
-    return 4.5 if has_spaces(spread(texts)) else 1.5
-
-
-def _percentile(values: Sequence[int], share: float) -> int:
-    return sorted(values)[min(int(share * len(values)), len(values) - 1)]
+def _count_epochs(updates: int, tokens: float, batch: int) -> float:
+    """How often updates go through the data; one goes through it once at most."""
+    return updates / max(tokens / batch, 1)

@@ -7,4 +7,5 @@ __all__ = [
     "data_doctor",
     "image_checks",
     "infer",
+    "symbols",
 ]
