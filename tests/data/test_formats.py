@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from seq2see.core.errors import DataError
-from seq2see.data.formats.lines import decode, read_bytes, split_lines
+from seq2see.data.formats.encodings import decode
+from seq2see.data.formats.lines import read_bytes, split_lines
 from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Finding, Origin, Pairs
 from seq2see.data.sentence_splitter import split_sentences
@@ -101,9 +102,43 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     assert "x.tsv, line 3: text must be UTF-8; got the bytes e9;" in sentence
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_wide_encodings_are_recognised(tmp_path: Path, encoding: str) -> None:
-    assert "looks like UTF-16; save it as UTF-8" in refuse(tmp_path, "ein\tone\nzwei\ttwo\n".encode(encoding))
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_wide_encodings_without_a_mark_must_be_named(tmp_path: Path, encoding: str) -> None:
+    content = "ein\tone\nzwei\ttwo\n".encode(encoding)
+    assert "looks like UTF-16; save it as UTF-8" in refuse(tmp_path, content)
+    put(tmp_path / "x.tsv", content)
+    assert list(read_pairs(Origin(tmp_path / "x.tsv", encoding=encoding))[0].source) == ["ein", "zwei"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "told"), [("utf-16", "utf-16"), ("utf-32", "utf-32"), ("cp1252", "cp1252"), ("latin-1", "cp1252")]
+)
+def test_an_encoding_is_guessed_and_the_guess_is_told(tmp_path: Path, encoding: str, told: str) -> None:
+    rows, findings = read(tmp_path, "süß\tsweet\nschön\tnice\n".encode(encoding))
+    assert rows == [(1, "süß", "sweet"), (2, "schön", "nice")]
+    assert [(f.level, f.message) for f in findings] == [
+        ("warning", f"the text is not UTF-8, and is read as {told}"),
+    ]
+    assert "--encoding" in findings[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"), [("слово\tword\nещё слова\tmore words\n", "cp1251"), ("言葉\tword\n" * 9, "shift_jis")]
+)
+def test_other_scripts_need_the_name_of_their_encoding(tmp_path: Path, text: str, encoding: str) -> None:
+    assert "name its encoding" in refuse(tmp_path, text.encode(encoding))
+    pairs, findings = read_pairs(Origin(put(tmp_path / "x.tsv", text.encode(encoding)), encoding=encoding))
+    assert list(pairs.source) == [line.split("\t")[0] for line in text.splitlines()]
+    assert findings == []
+
+
+def test_binary_data_and_unknown_encodings_are_refused(tmp_path: Path) -> None:
+    assert "got binary data" in refuse(tmp_path, bytes(range(256)) * 9)
+    for name in ("klingon", "hex", "a\0b"):
+        with pytest.raises(DataError, match="an encoding must be one that Python knows"):
+            read_pairs(Origin(put(tmp_path / "x.tsv", "a\tb\n"), encoding=name))
+    with pytest.raises(DataError, match="line 2: text must be ascii; got the bytes c3; name another encoding"):
+        read_pairs(Origin(put(tmp_path / "x.tsv", "a\tb\né\te\n"), encoding="ascii"))
 
 
 @pytest.mark.parametrize("content", ["", "\n", " \n\t \r\n", "\ufeff", "\ufeff\r\n", "\u3000\t\u00a0\n"])

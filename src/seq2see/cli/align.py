@@ -5,7 +5,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data_options import FieldsOption, SourceOption, TargetOption, keep_inputs, name_origin, show_findings
+from seq2see.cli.data_options import (
+    EncodingOption,
+    FieldsOption,
+    SourceOption,
+    TargetOption,
+    keep_inputs,
+    name_origin,
+    show_findings,
+)
 from seq2see.cli.inputs import warn_of_length
 from seq2see.cli.progress_bar import counting
 from seq2see.core.plural import say_count
@@ -29,6 +37,7 @@ def align(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
+    encoding: EncodingOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write links here, not to standard output.")] = None,
     gold: GoldOption = None,
     map_name: Annotated[str | None, typer.Option("--map", help="The attention map to take links from.")] = None,
@@ -49,7 +58,7 @@ def align(
     from seq2see.runs.word_alignment import align_pairs, read_gold, write_alignment
     from seq2see.system.files import write_atomic
 
-    origin = name_origin(data, source, target, fields)
+    origin = name_origin(data, source, target, fields, encoding=encoding)
     keep_inputs([out], [data, source, target, gold])
     loaded = seq2see.load(run, trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.align import GoldOption
-from seq2see.cli.data_options import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data_options import (
+    BleuOption,
+    EncodingOption,
+    FieldsOption,
+    SourceOption,
+    TargetOption,
+    name_origin,
+    show_findings,
+)
 from seq2see.cli.inputs import check_pairs
 from seq2see.cli.progress_bar import counting
 from seq2see.cli.search_options import WorkersOption, with_decode_options
@@ -46,6 +54,7 @@ def compare(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
+    encoding: EncodingOption = None,
     gold: GoldOption = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a page (.html) with heatmaps.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw scores by source length (.png or .svg).")] = None,
@@ -73,7 +82,7 @@ def compare(
     from seq2see.runs.comparison import name_runs
 
     names = name_runs(runs)
-    origin = name_origin(data, source, target, fields)
+    origin = name_origin(data, source, target, fields, encoding=encoding)
     loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
     pairs = read_common_pairs(loaded, origin, plots=plot is not None)
     found = compare_runs(

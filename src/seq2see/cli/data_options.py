@@ -16,6 +16,10 @@ SourceOption = Annotated[
 ]
 TargetOption = Annotated[Path | None, typer.Option("--target", help="A file with the target of each line of --source.")]
 FieldsOption = Annotated[str | None, typer.Option("--fields", help="Columns to use, as SOURCE,TARGET.")]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Encoding of the files, such as cp1252 or shift_jis; else UTF-8, or guessed."),
+]
 BleuOption = Annotated[
     str,
     typer.Option(
@@ -24,7 +28,14 @@ BleuOption = Annotated[
 ]
 
 
-def name_origin(data: Path | None, source: Path | None, target: Path | None, fields: str | None = None) -> Origin:
+def name_origin(
+    data: Path | None,
+    source: Path | None,
+    target: Path | None,
+    fields: str | None = None,
+    *,
+    encoding: str | None = None,
+) -> Origin:
     """Return the origin of pairs: one file with both sides, or two parallel files.
 
     Args:
@@ -32,14 +43,15 @@ def name_origin(data: Path | None, source: Path | None, target: Path | None, fie
         source: the file of the sources; None if there is one file.
         target: the file of the targets; None if there is one file.
         fields: the columns of `data` to use, as `SOURCE,TARGET`; None for its usual columns.
+        encoding: the encoding of the files; None takes UTF-8, or guesses another one.
 
     Raises:
         DataError: neither or both of the two forms are given, or only one of two files.
     """
     if data is not None and source is None and target is None:
-        return Origin(data.absolute(), fields=name_fields(fields))
+        return Origin(data.absolute(), fields=name_fields(fields), encoding=encoding)
     if data is None and source is not None and target is not None:
-        return Origin(source.absolute(), target.absolute())
+        return Origin(source.absolute(), target.absolute(), encoding=encoding)
     raise DataError("give one data file, or both --source FILE and --target FILE.")
 
 

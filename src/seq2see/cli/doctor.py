@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data_options import FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data_options import (
+    EncodingOption,
+    FieldsOption,
+    SourceOption,
+    TargetOption,
+    name_origin,
+    show_findings,
+)
 
 
 def doctor(
@@ -13,6 +20,7 @@ def doctor(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
+    encoding: EncodingOption = None,
     test: Annotated[Path | None, typer.Option(help="Test data in one file, to find leakage.")] = None,
 ) -> None:
     """Find problems of training data: broken lines, blanks, duplicates, leakage, outliers, unknown characters.
@@ -35,8 +43,8 @@ def doctor(
         splits = origins(load_config(file=data).config)
     else:
         parts = split_folder(data) if data is not None else {"train": None}
-        splits = {name: name_origin(part, source, target, fields) for name, part in parts.items()}
-        splits |= {"test": name_origin(test, None, None, fields)} if test else {}
+        splits = {name: name_origin(part, source, target, fields, encoding=encoding) for name, part in parts.items()}
+        splits |= {"test": name_origin(test, None, None, fields, encoding=encoding)} if test else {}
     diagnosis = examine(splits)
     show_findings(list(diagnosis.findings), most=1000)
     for name, pairs in diagnosis.splits.items():

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data_options import BleuOption, FieldsOption, SourceOption, TargetOption, name_origin, show_findings
+from seq2see.cli.data_options import (
+    BleuOption,
+    EncodingOption,
+    FieldsOption,
+    SourceOption,
+    TargetOption,
+    name_origin,
+    show_findings,
+)
 from seq2see.cli.inputs import check_pairs
 from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
 from seq2see.core.plural import say_count
@@ -28,6 +36,7 @@ def evaluate(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
+    encoding: EncodingOption = None,
     options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
     others: WithOption = None,
     workers: WorkersOption = 0,
@@ -48,7 +57,7 @@ def evaluate(
     from seq2see.runs.evaluation import evaluate as evaluate_run
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
 
-    origin = name_origin(data, source, target, fields)
+    origin = name_origin(data, source, target, fields, encoding=encoding)
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
@@ -66,7 +75,7 @@ def evaluate(
         name=str(origin),
         predictions=predictions,
         bleu_tokenizer=bleu_tokenizer,
-        things=read_things(origin.file),
+        things=read_things(origin.file, encoding=origin.encoding),
     )
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}

@@ -143,7 +143,8 @@ def read_lines(file: Path) -> list[str]:
     Args:
         file: the file, in UTF-8; `-` is standard input.
     """
-    from seq2see.data.formats.lines import decode, read_bytes, split_lines
+    from seq2see.data.formats.encodings import decode
+    from seq2see.data.formats.lines import read_bytes, split_lines
 
     if str(file) == "-" and sys.stdin.isatty():
         typer.echo("type one input a line, and Ctrl-D when done", err=True)

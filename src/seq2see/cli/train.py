@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from seq2see.cli.data_options import FieldsOption, SourceOption, TargetOption, name_fields
+from seq2see.cli.data_options import EncodingOption, FieldsOption, SourceOption, TargetOption, name_fields
 from seq2see.core.errors import ConfigError, DataError
 
 
@@ -19,6 +19,7 @@ def train(
     source: SourceOption = None,
     target: TargetOption = None,
     fields: FieldsOption = None,
+    encoding: EncodingOption = None,
     valid: Annotated[Path | None, typer.Option(help="Validation data, to choose the best weights by.")] = None,
     test: Annotated[Path | None, typer.Option(help="Test data, to evaluate at the end.")] = None,
     init: Annotated[
@@ -41,9 +42,11 @@ def train(
         raise ConfigError(f"give one data file or config; got {' and '.join(files)}; settings are written key=value.")
     data = name_data(Path(files[0]) if files else None, source, target)
     from seq2see.cli.training_report import run_training
+    from seq2see.data.formats.encodings import check_encoding
     from seq2see.training.api import make_request
 
     columns = name_fields(fields)
+    settings += [f"data.encoding={check_encoding(encoding)}"] if encoding is not None else []
     folder = out or name_folder(data if isinstance(data, Path) else data[0])
     run_training(make_request(data, out=folder, valid=valid, test=test, fields=columns, init=init, settings=settings))
 

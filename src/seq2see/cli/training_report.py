@@ -58,7 +58,8 @@ def evaluate_training(training: Training, run: Run) -> Evaluation:
         (job.test, "test data", "test") if job.test is not None else (job.valid, "held-out data", "valid")
     )
     files = origins(run.config)
-    things = read_things(files.get(split, files["train"]).file)
+    origin = files.get(split, files["train"])
+    things = read_things(origin.file, encoding=origin.encoding)
     with start_workers(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
         return evaluate(shared, pairs, name=name, things=things)
 

@@ -89,6 +89,7 @@ class Data(Section):
     fields: Fields | None = Field(
         default=None, description="names of the source and target columns, or their numbers if there is no header"
     )
+    encoding: str | None = Field(default=None, description="encoding of the files, such as cp1252; else it is guessed")
     max_tokens: Positive = Field(default=512, description="longer pairs are left out of training")
 
 

@@ -85,11 +85,13 @@ class Origin:
         target_file: the file of the targets, line by line as the sources; None if `file` holds both sides.
         fields: the columns or JSON fields of source and target, or the numbers of columns from 1 as texts; None finds
             them by their usual names.
+        encoding: the encoding of the files, such as cp1252; None takes UTF-8, or guesses another one from the bytes.
     """
 
     file: Path
     target_file: Path | None = None
     fields: tuple[str, str] | None = None
+    encoding: str | None = None
 
     def holding(self, side: Side) -> Path:
         """Return the file that holds a side.

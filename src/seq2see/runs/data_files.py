@@ -18,7 +18,8 @@ def origins(config: Config) -> dict[str, Origin]:
     data = config.data
     fields = None if data.fields is None else (data.fields[0], data.fields[1])
     named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
-    return {name: _origin(split, fields) for name, split in named.items() if split is not None}
+    found = {name: _origin(split, fields) for name, split in named.items() if split is not None}
+    return {name: replace(origin, encoding=data.encoding) for name, origin in found.items()}
 
 
 def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from seq2see.core.errors import AttentionError, DataError, Seq2SeeError
 from seq2see.core.words import find_words
-from seq2see.data.formats.lines import decode, read_bytes, split_lines
+from seq2see.data.formats.encodings import decode
+from seq2see.data.formats.lines import ReadReport, read_bytes, read_text, split_lines
 from seq2see.data.pairs import Origin, Pairs
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.cross_attention import trace_cross_attention
@@ -202,7 +203,7 @@ def place_pairs(pairs: Pairs, origin: Origin) -> tuple[int, list[int]]:
     """
     if origin.target_file is None or not pairs.lines:
         return len(pairs), list(range(len(pairs)))
-    lines = len(split_lines(decode(read_bytes(origin.file), origin.file)))
+    lines = len(split_lines(read_text(origin.file, ReadReport(origin.encoding))))
     return max(lines, pairs.lines[-1]), [line - 1 for line in pairs.lines]  # a pipe is empty the second time
 
 

@@ -71,6 +71,7 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
     """
     early = read_early(settings)
     origin = _with_fields(splits["train"], early.get("data.fields"))
+    origin = replace(origin, encoding=_read_word(early, "data.encoding"))
     usable = read_usable(origin)
     init = read_init(early)
     if init.run is not None:

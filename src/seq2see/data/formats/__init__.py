@@ -6,6 +6,7 @@
 __all__ = [
     "coco",
     "dictionary",
+    "encodings",
     "folders",
     "headers",
     "idx",

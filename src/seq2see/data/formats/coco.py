@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from seq2see.core.errors import DataError
-from seq2see.data.formats.lines import ReadReport, decode, read_bytes
+from seq2see.data.formats.lines import ReadReport, read_text
 from seq2see.data.pairs import Finding, Row
 
 
@@ -19,7 +19,7 @@ def read_coco(file: Path, reading: ReadReport) -> list[Row]:
         DataError: the file has another form, or no caption belongs to an image.
     """
     try:
-        names, rows = _parse(file)
+        names, rows = _parse(file, reading)
     except (KeyError, TypeError, AttributeError) as error:
         raise DataError(
             "each of `images` needs id and file_name, and each of `annotations` image_id and caption (a text); "
@@ -36,10 +36,10 @@ def read_coco(file: Path, reading: ReadReport) -> list[Row]:
     return [(number, names[image], text) for number, (image, text) in enumerate(rows, 1) if image in names]
 
 
-def _parse(file: Path) -> tuple[dict[int, str], list[tuple[int, str]]]:
+def _parse(file: Path, reading: ReadReport) -> tuple[dict[int, str], list[tuple[int, str]]]:
     """Return the file name of each image by its id, and the image id and text of each caption."""
     try:
-        content = json.loads(decode(read_bytes(file), file))
+        content = json.loads(read_text(file, reading))
     except (ValueError, RecursionError) as error:
         raise DataError(f"this is not JSON: {error}; fix the file or copy it again.", file=file) from None
     lists = [content.get(name) if isinstance(content, dict) else None for name in ("images", "annotations")]

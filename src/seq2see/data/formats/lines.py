@@ -1,6 +1,5 @@
-"""Lines of UTF-8 text files, compressed or not, with byte order marks, carriage returns and other oddities."""
+"""Lines of text files, compressed or not, with byte order marks, carriage returns and other oddities."""
 
-import codecs
 import gzip
 import re
 import zlib
@@ -8,8 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 from seq2see.core.errors import DataError
+from seq2see.data.formats.encodings import UTF8, decode, guess_encoding
 from seq2see.data.pairs import Finding
 
+GUESSED = "if letters are wrong, name its encoding with --encoding"  # the remedy of an encoding that was guessed
 IGNORED = "it is ignored"  # the remedy of what does no harm
 ODDITIES = [
     (r"^\ufeff", "a byte order mark (BOM) before the first character", IGNORED),
@@ -23,21 +24,16 @@ ODDITIES = [
     ),
 ]
 
-# the first bytes of image files
-IMAGE_SIGNATURES = {
-    "JPEG": rb"\xff\xd8\xff",
-    "PNG": rb"\x89PNG\r\n",
-    "GIF": rb"GIF8[79]a",
-    "WebP": rb"RIFF....WEBP",
-    "TIFF": rb"II\*\0|MM\0\*",
-    "BMP": rb"BM....\0\0\0\0",
-}
-
 
 class ReadReport:
-    """What was odd while files were read, and what they say of their sources and targets."""
+    """What was odd while files were read, and what they say of their sources and targets.
 
-    def __init__(self) -> None:
+    Args:
+        encoding: the encoding of the files; None guesses it.
+    """
+
+    def __init__(self, encoding: str | None = None) -> None:
+        self.encoding = encoding
         self.findings: list[Finding] = []
         self.images = False  # whether the file says that its sources are images
         self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
@@ -60,13 +56,13 @@ class ReadReport:
 
 
 def read_lines(file: Path, reading: ReadReport) -> list[str]:
-    """Read the lines of a UTF-8 text file; only a line feed ends a line, so that U+2028 cannot shift pairs.
+    """Read the lines of a text file; only a line feed ends a line, so that U+2028 cannot shift pairs.
 
     Args:
         file: the file, which may be compressed with gzip.
         reading: collects what is odd.
     """
-    text = decode(read_bytes(file), file)
+    text = read_text(file, reading)
     if not text.replace("\ufeff", "").strip():
         raise DataError("the file is empty; give at least a few pairs.", file=file)
     if _ends_lines_with_cr(text):
@@ -77,6 +73,20 @@ def read_lines(file: Path, reading: ReadReport) -> list[str]:
         places = [number for number, line in enumerate(lines, 1) if odd.search(line)] if odd.search(text) else []
         reading.note(message, remedy, file, places, level="note" if remedy is IGNORED else "warning")
     return [_clean(line) for line in lines]
+
+
+def read_text(file: Path, reading: ReadReport) -> str:
+    """Read a text file in the encoding that is named, else in UTF-8 or the encoding that its bytes show.
+
+    Args:
+        file: the file, which may be compressed with gzip.
+        reading: names the encoding, and is told of one that was guessed.
+    """
+    data = read_bytes(file)
+    encoding = reading.encoding or guess_encoding(data, file)
+    if encoding not in (UTF8, reading.encoding):
+        reading.note(f"the text is not UTF-8, and is read as {encoding}", GUESSED, file, [1])
+    return decode(data, file, encoding)
 
 
 def split_lines(text: str) -> list[str]:
@@ -110,47 +120,6 @@ def read_bytes(file: Path) -> bytes:
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"the file is damaged: {error}; compress or copy it again.", file=file) from error
-
-
-def decode(data: bytes, file: Path | str) -> str:
-    """Decode UTF-8 text; other bytes are an error that names the line.
-
-    Args:
-        data: the bytes of a file, already decompressed.
-        file: the path or name that errors give.
-    """
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or 3 * data.count(0) > len(data):
-        _refuse_binary(data, file)
-        raise DataError(
-            "text must be UTF-8; got what looks like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8 may help).",
-            file=file,
-        )
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        _refuse_binary(data, file)
-        line = data.count(b"\n", 0, error.start) + 1
-        bad = " ".join(f"{byte:02x}" for byte in data[error.start : error.end])
-        raise DataError(
-            f"text must be UTF-8; got the bytes {bad}; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 may help).",
-            file=file,
-            line=line,
-        ) from None
-
-
-def _refuse_binary(data: bytes, file: Path | str) -> None:
-    """Raise an error that names the format of an image or archive, by its first bytes."""
-    kind = next((kind for kind, first in IMAGE_SIGNATURES.items() if re.match(first, data, re.DOTALL)), None)
-    if kind is not None:
-        raise DataError(
-            f"text must be UTF-8; got an image ({kind}); where images are read, give its path, without @ or <.",
-            file=file,
-        )
-    if data.startswith(b"PK\x03\x04"):
-        raise DataError(
-            "text must be UTF-8; got a zip archive, as .xlsx and .docx are; unpack it, or save the table as CSV.",
-            file=file,
-        )
 
 
 def _ends_lines_with_cr(text: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.coco import read_coco
+from seq2see.data.formats.encodings import check_encoding
 from seq2see.data.formats.folders import find_splits, read_classes
 from seq2see.data.formats.idx import is_idx, read_idx_rows
 from seq2see.data.formats.image_paths import find_images
@@ -34,7 +35,8 @@ def read_pairs(origin: Origin) -> tuple[Pairs, list[Finding]]:
     Args:
         origin: a file, two parallel files or a folder.
     """
-    reading, origin = ReadReport(), _find_file(origin)
+    encoding = None if origin.encoding is None else check_encoding(origin.encoding)
+    reading, origin = ReadReport(encoding), _find_file(origin)
     rows = list(_read_rows(origin, reading))
     full = [(bool(source.strip()), bool(target.strip())) for _, source, target in rows]
     for message, pattern in EMPTY_SIDES.items():

@@ -36,7 +36,7 @@ def read_txt(origin: Origin, reading: ReadReport) -> Iterator[Row]:
         origin: the file, and its two columns, if they are named.
         reading: collects what is odd, and is told whether sources are images and targets are labels.
     """
-    first = next((line for line in read_lines(origin.file, ReadReport()) if line.strip()), "")
+    first = next((line for line in read_lines(origin.file, ReadReport(origin.encoding)) if line.strip()), "")
     return (read_csv if names_images(first.split(",")) else read_tsv)(origin, reading)
 
 

@@ -78,13 +78,14 @@ def write_shapes(folder: Path, *, train: int, valid: int, test: int, seed: int) 
     return files
 
 
-def read_things(file: Path) -> dict[str, list[NamedBox]]:
+def read_things(file: Path, *, encoding: str | None = None) -> dict[str, list[NamedBox]]:
     """Read the things of each image by its absolute path, from a file that `write_shapes` wrote.
 
     A file whose first line has no things has none at all.
 
     Args:
         file: a `.jsonl` file; of any other file nothing is read.
+        encoding: its encoding; None takes UTF-8, or guesses another one.
 
     Raises:
         DataError: a line behind the first has no things.
@@ -92,7 +93,7 @@ def read_things(file: Path) -> dict[str, list[NamedBox]]:
     found: dict[str, list[NamedBox]] = {}
     if not file.name.endswith(".jsonl"):
         return found
-    for number, line in enumerate(read_lines(file, ReadReport()), 1):
+    for number, line in enumerate(read_lines(file, ReadReport(encoding)), 1):
         if number == 1 and not ('"things"' in line and '"box"' in line):
             return found
         try:
