@@ -465,3 +465,27 @@ def test_two_delimiters_that_fit_are_a_warning(tmp_path: Path) -> None:
     rows, findings = read(tmp_path, "wert 1,1;1\nwert 2,1;2\n", "x.csv")
     assert rows[0] == (1, "wert 1", "1;1")
     assert any("columns are split at a comma, and a semicolon would fit as well" in str(each) for each in findings)
+
+
+def test_a_json_array_is_read_as_json_lines_are(tmp_path: Path) -> None:
+    records = [{"text": "a", "more": {"label": "x"}}, {"text": "b", "more": {"label": "y"}}]
+    fields = ("text", "more.label")
+    for name, content in (
+        ("x.json", "\ufeff " + json.dumps(records, indent=2)),
+        ("x.json.gz", gzip.compress(json.dumps(records).encode())),
+        ("x.jsonl", "".join(json.dumps(record) + "\n" for record in records)),
+    ):
+        assert read(tmp_path, content, name, fields)[0] == [(1, "a", "x"), (2, "b", "y")]
+    assert read(tmp_path, '[{"source": "a", "target": ["x", "y"]}]', "x.json")[0] == [(1, "a", "x"), (1, "a", "y")]
+
+
+def test_a_fault_of_a_json_array_names_the_object(tmp_path: Path) -> None:
+    for content, expected in [
+        ('[{"source": "a", "target": "x"}, {"source": "b"}]', "x.json, object 2: there must be a field 'target'"),
+        ('[{"source": "a", "target": "x"}, 3]', "x.json: object 2 of the array must be a JSON object; got 3."),
+        ('[{"source": "a", "target": "x"}', "x.json: this is not JSON"),
+        ("[]", "x.json: a JSON array of objects must be there; got []."),
+    ]:
+        assert expected in refuse(tmp_path, content, "x.json")
+    _, findings = read(tmp_path, '[{"a": "x", "b": "y"}]', "x.json")
+    assert [finding.line for finding in findings] == [None]

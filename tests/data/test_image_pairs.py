@@ -123,7 +123,11 @@ def test_words_of_captions_are_counted_whatever_their_capitals() -> None:
         ("x.csv", "image,label\nno.jpg,cat\n", "not one of its images is there"),
         ("token.txt", "no.jpg#0\tx\n", "put them beside the file or into images/"),
         ("x.jsonl", '{"image": "no.jpg", "captions": ["x", 3]}', "line 1: the field 'captions' must be a text; got"),
-        ("x.json", '{"images": []}', "must be COCO's captions, an object with `images` and `annotations`"),
+        (
+            "x.json",
+            '{"images": []}',
+            "an array of objects, or COCO's captions, an object with `images` and `annotations`",
+        ),
         ("x.json", "{", "this is not JSON"),
         ("x.json", '{"images": [{"id": 1, "file_name": "a"}], "annotations": [{"image_id": 1}]}', "kind of 'caption'"),
         (

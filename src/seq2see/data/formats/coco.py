@@ -45,7 +45,7 @@ def _parse(file: Path, reading: ReadReport) -> tuple[dict[int, str], list[tuple[
     lists = [content.get(name) if isinstance(content, dict) else None for name in ("images", "annotations")]
     if not all(isinstance(each, list) and each for each in lists):
         raise DataError(
-            "a .json file must be COCO's captions, an object with `images` and `annotations`; "
+            "a .json file must be an array of objects, or COCO's captions, an object with `images` and `annotations`; "
             "one object a line belongs in a .jsonl file.",
             file=file,
         )

@@ -37,6 +37,7 @@ class ReadReport:
         self.findings: list[Finding] = []
         self.images = False  # whether the file says that its sources are images
         self.labels: bool | None = None  # whether it says that its targets are labels, or that they are not
+        self.lined = True  # whether records are lines, whose numbers help to find them
         self.separator: str | None = None  # what was put between the labels of one source, if it lists several
 
     def note(
@@ -52,7 +53,7 @@ class ReadReport:
             level: warning if training may suffer, note if it may be as it should be.
         """
         if lines:
-            self.findings.append(Finding(level, message, remedy, file, lines[0], len(lines)))
+            self.findings.append(Finding(level, message, remedy, file, lines[0] if self.lined else None, len(lines)))
 
 
 def read_lines(file: Path, reading: ReadReport) -> list[str]:

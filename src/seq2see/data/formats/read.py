@@ -16,7 +16,7 @@ from seq2see.data.formats.folders import find_splits, read_classes
 from seq2see.data.formats.idx import is_idx, read_idx_rows
 from seq2see.data.formats.image_paths import find_images
 from seq2see.data.formats.jsonl import read_records
-from seq2see.data.formats.lines import IGNORED, ReadReport, read_bytes, read_lines
+from seq2see.data.formats.lines import IGNORED, ReadReport, read_bytes, read_lines, read_text
 from seq2see.data.formats.tables import read_csv, read_tsv, read_txt
 from seq2see.data.pairs import Finding, Origin, Pairs, Row
 
@@ -91,7 +91,7 @@ def _read_rows(origin: Origin, reading: ReadReport) -> Iterable[Row]:
         ".csv": read_csv,
         ".jsonl": read_records,
         ".ndjson": read_records,
-        ".json": lambda origin, reading: read_coco(origin.file, reading),
+        ".json": _read_json,
     }
     endings = [suffix.lower() for suffix in origin.file.suffixes if suffix.lower() != ".gz"]
     if not endings or endings[-1] not in readers:
@@ -102,6 +102,13 @@ def _read_rows(origin: Origin, reading: ReadReport) -> Iterable[Row]:
             file=origin.file,
         )
     return readers[endings[-1]](origin, reading)
+
+
+def _read_json(origin: Origin, reading: ReadReport) -> Iterable[Row]:
+    """Read an array of objects, or COCO's captions."""
+    if read_text(origin.file, ReadReport(reading.encoding)).lstrip("\ufeff \t\r\n").startswith("["):
+        return read_records(origin, reading)
+    return read_coco(origin.file, reading)
 
 
 def _read_parallel(source: Path, target: Path, reading: ReadReport) -> Iterator[Row]:

@@ -47,17 +47,23 @@ def read_tsv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
         origin: the file, and its two columns, if they are named.
         reading: collects what is odd, and is told whether sources are images and targets are labels.
     """
-    table = [(number, line.split("\t")) for number, line in enumerate(read_lines(origin.file, reading), 1)]
-    return _read_columns(_unquote(table, origin, reading), origin, reading, "\t")
+    return _read_columns(split_tsv(read_lines(origin.file, reading), origin.file, reading), origin, reading, "\t")
 
 
-def _unquote(table: Table, origin: Origin, reading: ReadReport) -> Table:
-    """Remove the quotes of a spreadsheet, which doubles those inside; other quotes are part of a text."""
+def split_tsv(lines: Sequence[str], file: Path, reading: ReadReport) -> Table:
+    """Divide lines at tabs, without the quotes of a spreadsheet, which doubles those inside; others are of the text.
+
+    Args:
+        lines: the lines of a file.
+        file: the file, for findings.
+        reading: collects what is odd.
+    """
+    table = [(number, line.split("\t")) for number, line in enumerate(lines, 1)]
     quoted = [(number, cell) for number, row in table for cell in row if cell.startswith('"')]
     if not all(QUOTED.fullmatch(cell) for _, cell in quoted) or not any('""' in cell[1:-1] for _, cell in quoted):
         return table
-    lines = list(dict.fromkeys(number for number, _ in quoted))
-    reading.note("cells in quotes, as spreadsheets write them", "the quotes are taken off", origin.file, lines)
+    marked = list(dict.fromkeys(number for number, _ in quoted))
+    reading.note("cells in quotes, as spreadsheets write them", "the quotes are taken off", file, marked)
     return [
         (number, [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row])
         for number, row in table
@@ -74,9 +80,23 @@ def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
     Raises:
         DataError: quotes do not close, or a row has another number of columns.
     """
-    lines = read_lines(origin.file, reading)
+    table, delimiter = split_csv(read_lines(origin.file, reading), origin.file, reading)
+    return _read_columns(table, origin, reading, delimiter)
+
+
+def split_csv(lines: Sequence[str], file: Path, reading: ReadReport) -> tuple[Table, str]:
+    """Divide lines at the delimiter that fits them, or that the first one names, and return it too.
+
+    Args:
+        lines: the lines of a file.
+        file: the file, for errors and findings.
+        reading: collects what is odd.
+
+    Raises:
+        DataError: quotes do not close.
+    """
     told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
-    delimiter = told[1] if told else _find_delimiter(lines, origin, reading)
+    delimiter = told[1] if told else _find_delimiter(lines, file, reading)
     csv.field_size_limit(2**31 - 1)  # a long text is no mistake
     skipped = 1 if told else 0
     reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
@@ -86,26 +106,31 @@ def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
             table.append((start, row))
             start = reader.line_num + 1 + skipped
     except csv.Error as error:
-        raise DataError(f"this is not CSV: {error}; check the quotes.", file=origin.file, line=start) from None
-    return _read_columns(table, origin, reading, delimiter)
+        raise DataError(f"this is not CSV: {error}; check the quotes.", file=file, line=start) from None
+    return table, delimiter
 
 
-def _find_delimiter(lines: Sequence[str], origin: Origin, reading: ReadReport) -> str:
+def _find_delimiter(lines: Sequence[str], file: Path, reading: ReadReport) -> str:
     """Find what is between the columns; spreadsheets write semicolons in half of the world.
 
     It is what gives all of the first rows as many columns; if nothing does, what gives the first row several.
     """
-    counts = {delimiter: _count_columns(lines, delimiter) for delimiter in DELIMITERS}
+    counts = {delimiter: count_columns(lines, delimiter) for delimiter in DELIMITERS}
     several = [delimiter for delimiter, found in counts.items() if found and found[0] > 1]
     even = [delimiter for delimiter in several if len(set(counts[delimiter])) == 1]
     if len(even) > 1:
         message = f"columns are split at {DELIMITERS[even[0]]}, and {DELIMITERS[even[1]]} would fit as well"
-        reading.note(message, f"if it is the latter, put sep={even[1]} into a line of its own above", origin.file, [1])
+        reading.note(message, f"if it is the latter, put sep={even[1]} into a line of its own above", file, [1])
     return (*even, *several, ",")[0]
 
 
-def _count_columns(lines: Sequence[str], delimiter: str) -> list[int]:
-    """Count the columns of the first rows, as far as they can be read with this delimiter."""
+def count_columns(lines: Sequence[str], delimiter: str) -> list[int]:
+    """Count the columns of the first rows, as far as they can be read with this delimiter.
+
+    Args:
+        lines: the lines of a file.
+        delimiter: what may be between the columns.
+    """
     counts: list[int] = []
     with suppress(csv.Error):  # a quote that ends elsewhere, with another delimiter
         for row in islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_DELIMITER_ROWS):
@@ -152,7 +177,7 @@ def _find_columns(table: Table, origin: Origin, reading: ReadReport) -> tuple[in
     while header and not header[-1]:
         header = header[:-1]
     if origin.fields is not None:
-        left, right = (_find_column(name, header, origin.file, number) for name in origin.fields)
+        left, right = (find_column(name, header, origin.file, number) for name in origin.fields)
         reading.images = origin.fields[0].lower() in IMAGE_NAMES
         reading.labels = tell_labels(origin.fields[1], reading)
         return left, right
@@ -173,7 +198,18 @@ def _find_columns(table: Table, origin: Origin, reading: ReadReport) -> tuple[in
     return found
 
 
-def _find_column(name: str, header: list[str], file: Path, number: int) -> int:
+def find_column(name: str, header: list[str], file: Path, number: int) -> int:
+    """Return the place of the one column that has a name, counted from 0.
+
+    Args:
+        name: the name.
+        header: the names of all columns.
+        file: the file, for the error.
+        number: the line of the header.
+
+    Raises:
+        DataError: no column has the name, or several have.
+    """
     if header.count(name) != 1:
         raise DataError(
             f"the header must name one column {name!r}; got {list_names(header)}; fix --fields.",
