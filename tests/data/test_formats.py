@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -489,3 +490,18 @@ def test_a_fault_of_a_json_array_names_the_object(tmp_path: Path) -> None:
         assert expected in refuse(tmp_path, content, "x.json")
     _, findings = read(tmp_path, '[{"a": "x", "b": "y"}]', "x.json")
     assert [finding.line for finding in findings] == [None]
+
+
+def test_parquet_is_read_as_json_lines_are(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    columns = {"id": [7, 8], "day": arrow.array([0, 1], arrow.date32()), "text": ["a", "b"], "label": [True, False]}
+    pytest.importorskip("pyarrow.parquet").write_table(arrow.table(columns), tmp_path / "x.parquet")
+    pairs, _ = read_pairs(Origin(tmp_path / "x.parquet"))
+    assert (pairs.source, pairs.target) == (("a", "b"), ("true", "false"))
+    assert read_pairs(Origin(tmp_path / "x.parquet", fields=("day", "text")))[0].source == ("1970-01-01", "1970-01-02")
+    assert "x.parquet: this is no Parquet" in refuse(tmp_path, "a\tb\n", "x.parquet")
+
+
+def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert "pip install 'seq2see[parquet]'" in refuse(tmp_path, b"PAR1", "x.parquet")

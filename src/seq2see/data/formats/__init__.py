@@ -1,4 +1,4 @@
-"""File formats of training data: lines, tables, JSON lines, COCO captions, idx files, folders and images.
+"""File formats of training data: lines, tables, JSON lines, Parquet, COCO captions, idx files, folders and images.
 
 `read` is public and chooses the format of a file; each other module reads one format.
 """
@@ -15,6 +15,7 @@ __all__ = [
     "in_memory",
     "jsonl",
     "lines",
+    "parquet",
     "read",
     "tables",
 ]

@@ -14,7 +14,7 @@ SPLIT_NAMES = {
     "test": ("test", "testing"),
 }
 IDX_PREFIXES = {"train": "train", "test": "t10k"}  # of MNIST's files
-DATA_ENDINGS = (".jsonl", ".ndjson", ".tsv", ".csv", ".json", ".txt")
+DATA_ENDINGS = (".jsonl", ".ndjson", ".tsv", ".csv", ".json", ".txt", ".parquet")
 SINGLE_FILE_NAMES = ("captions", "labels", "token", "Flickr8k.token", "results_20130124", "results")
 
 

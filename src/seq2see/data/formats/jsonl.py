@@ -18,6 +18,7 @@ from seq2see.data.formats.headers import (
     tell_labels,
 )
 from seq2see.data.formats.lines import ReadReport, read_lines, read_text
+from seq2see.data.formats.parquet import read_objects
 from seq2see.data.pairs import Origin, Row
 from seq2see.data.sentence_splitter import join_sentences
 
@@ -59,7 +60,7 @@ def read_records(origin: Origin, reading: ReadReport) -> Iterator[Row]:
 
 
 def list_objects(file: Path, reading: ReadReport) -> Iterator[tuple[int, Record]]:
-    """Read the objects of JSON lines, or of an array in a `.json` file.
+    """Read the objects of JSON lines, of an array in a `.json` file, or the rows of a `.parquet` file.
 
     Args:
         file: the file.
@@ -71,10 +72,13 @@ def list_objects(file: Path, reading: ReadReport) -> Iterator[tuple[int, Record]
     Raises:
         DataError: a line or an object of the array is no JSON object.
     """
-    reading.lined = not any(suffix.lower() == ".json" for suffix in file.suffixes)
-    return (
-        parse_lines(read_lines(file, reading), file) if reading.lined else parse_array(read_text(file, reading), file)
-    )
+    endings = {suffix.lower() for suffix in file.suffixes}
+    reading.lined = not endings & {".json", ".parquet"}
+    if ".parquet" in endings:
+        return read_objects(file)
+    if ".json" in endings:
+        return parse_array(read_text(file, reading), file)
+    return parse_lines(read_lines(file, reading), file)
 
 
 def parse_lines(lines: Iterable[str], file: Path) -> Iterator[tuple[int, Record]]:

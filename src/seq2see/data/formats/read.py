@@ -92,6 +92,7 @@ def _read_rows(origin: Origin, reading: ReadReport) -> Iterable[Row]:
         ".jsonl": read_records,
         ".ndjson": read_records,
         ".json": _read_json,
+        ".parquet": read_records,
     }
     endings = [suffix.lower() for suffix in origin.file.suffixes if suffix.lower() != ".gz"]
     if not endings or endings[-1] not in readers:

@@ -1,0 +1,110 @@
+"""Parquet files, by columns; they need pyarrow, which the extra `parquet` installs."""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from seq2see.core.errors import DataError
+from seq2see.data.formats.lines import read_bytes
+
+MISSING_EXTRA = (
+    "Parquet needs pyarrow, which is not installed; install it (pip install 'seq2see[parquet]'), or use CSV."
+)
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """A table of pyarrow."""
+
+    @property
+    def num_columns(self) -> int: ...
+    def to_pylist(self) -> list[dict[str, object]]:
+        """Return the rows as dictionaries."""
+
+    def append_column(self, name: str, column: object) -> "ArrowTable":
+        """Return the table with one column more.
+
+        Args:
+            name: its name.
+            column: its values, as an array of pyarrow.
+        """
+
+
+def read_objects(file: Path) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+    """Read each row as an object; dates and other values that JSON does not have become texts.
+
+    Args:
+        file: a `.parquet` file.
+
+    Yields:
+        The number of the row, counted from 1, and the object.
+    """
+    for number, row in enumerate(read_arrow(file).to_pylist(), 1):
+        yield number, {name: to_json_value(value) for name, value in row.items()}
+
+
+def read_arrow(file: Path) -> ArrowTable:
+    """Read a whole file.
+
+    Args:
+        file: a `.parquet` file.
+
+    Raises:
+        DataError: pyarrow is not installed, or this is no Parquet.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise DataError(MISSING_EXTRA, file=file) from None
+    try:
+        table: ArrowTable = parquet.read_table(pyarrow.BufferReader(read_bytes(file)))
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"this is no Parquet: {reason}; fix the file or copy it again.", file=file) from None
+    return table
+
+
+def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object]], file: Path) -> bytes:
+    """Return a Parquet file with the columns of a table, if there is one, and then others.
+
+    Args:
+        before: a table, whose columns keep their types.
+        columns: further columns by name, with as many values as the table has rows.
+        file: the file that will be written, for errors.
+
+    Raises:
+        DataError: pyarrow is not installed, or a column has values of several types.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise DataError(MISSING_EXTRA, file=file) from None
+    try:
+        table = before if before is not None else pyarrow.table({})
+        for name, values in columns.items():
+            column = pyarrow.array(list(values))
+            table = pyarrow.table({name: column}) if not table.num_columns else table.append_column(name, column)
+        buffer = io.BytesIO()
+        parquet.write_table(table, buffer)
+    except pyarrow.ArrowException as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise DataError(f"a column of Parquet needs values of one type: {reason}; write CSV.", file=file) from None
+    return buffer.getvalue()
+
+
+def to_json_value(value: object) -> JsonValue:
+    """Return a value as JSON; one that JSON does not have as text.
+
+    Args:
+        value: any value, such as a number, a date, a list or an object.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): to_json_value(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json_value(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
