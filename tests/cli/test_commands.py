@@ -314,7 +314,7 @@ MISTAKES = {
     "empty": (["empty.tsv"], "empty.tsv: the file is empty"),
     "one column": (["one.tsv"], "one.tsv, line 1: every line needs two columns"),
     "other lengths": (["--source", "two.txt", "--target", "three.txt"], "got 2 in"),
-    "not UTF-8": (["latin.tsv"], "latin.tsv, line 2: text must be UTF-8"),
+    "damaged UTF-8": (["damaged.tsv"], "damaged.tsv, line 2: text must be UTF-8"),
     "unknown key": (["good.tsv", "train.updats=5"], "did you mean 'updates'"),
     "unknown section": (["good.tsv", "trian.updates=5"], "did you mean 'train'"),
     "wrong type": (["wrong.yaml"], "wrong.yaml, line 4: train.updates"),
@@ -354,7 +354,7 @@ def test_a_mistake_is_one_sentence_and_leaves_nothing(tmp_path: Path, mistake: s
     (tmp_path / "right.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\n")
     (tmp_path / "two.txt").write_text("a\nb\n")
     (tmp_path / "three.txt").write_text("a\nb\nc\n")
-    (tmp_path / "latin.tsv").write_bytes("a\tb\nä\tö\n".encode("latin-1"))
+    (tmp_path / "damaged.tsv").write_bytes("ä\tb\n".encode() + b"\xe4\tc\n")
     (tmp_path / "wrong.yaml").write_text("preset: bahdanau2015\ndata: {train: good.tsv}\ntrain:\n  updates: many\n")
     words, expected = MISTAKES[mistake]
     before = set(tmp_path.iterdir())

@@ -39,7 +39,7 @@ def test_good_data_has_no_findings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words", "line"),
     [
-        (GOOD.encode() + b"\xff\tx\n", "UTF-8", 101),
+        (GOOD.encode() + b"\xc3\xbc\xff\tx\n", "UTF-8", 101),
         ("a\tb\nc\n", "two columns", 2),
         ("", "empty", None),
     ],
