@@ -240,15 +240,6 @@ def test_runs_appear_and_broken_ones_are_named(folders: list[Path], tmp_path: Pa
     ask([], talk, registry={"folder": tmp_path})
 
 
-def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: Path) -> None:
-    shutil.copytree(folders[0], tmp_path / "run")
-    registry = ModelRegistry([tmp_path / "run"])
-    _, before = registry.find(None)
-    assert registry.find("run")[1] is before
-    (tmp_path / "run" / "weights.safetensors").touch()
-    assert registry.find("run")[1] is not before
-
-
 def test_numbers_are_in_the_format_of_prometheus() -> None:
     counter = Counter("c", "about")
     counter.add(path='a"b\\')

@@ -1,5 +1,6 @@
 """`seq2see serve`: an HTTP server with a page and an API for runs."""
 
+import asyncio
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -79,7 +80,7 @@ def serve(
         queue=queue,
         weights=max_weights,
     )
-    registry = load_registry(runs or [], folder, trust=trust)
+    registry = load_registry(runs or [], folder, trust=trust, seconds=timeout)
     hosts = [host, *(allow_host or [])]
     app, handler = make_app(registry, bounds=bounds, batch_tokens=batch_tokens, token=token, hosts=hosts)
     run_server(app, handler, host=host, port=port, threads=threads, protected=token is not None)
@@ -104,7 +105,7 @@ def run_server(app: "App", handler: "RequestHandler", *, host: str, port: int, t
     listening = open_socket(host, port)
     if host not in ("127.0.0.1", "::1", "localhost") and not protected:
         typer.echo("note: everybody who can reach this computer may use it; set SEQ2SEE_TOKEN to a token.", err=True)
-    names = ", ".join(handler.registry.names())
+    names = ", ".join(handler.registry.names)
     typer.echo(f"serving {names} at {name_address(listening)} (Ctrl-C ends)", err=True)
     sys.stderr.flush()
     Server(app, handler).run(sockets=[listening])
@@ -145,13 +146,14 @@ def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
     return make_app
 
 
-def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool) -> "ModelRegistry":
+def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool, seconds: float) -> "ModelRegistry":
     """Load all runs and return their registry; a note is printed for each run that cannot be used.
 
     Args:
         runs: the run folders; the first is the default run.
         folder: a folder of run folders; None if there is none.
         trust: whether to run the code of their own that the runs name.
+        seconds: the longest time to wait; runs that take longer are loaded while others are served.
 
     Raises:
         Seq2SeeError: none of the runs can be used.
@@ -159,10 +161,11 @@ def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool) -> 
     from seq2see.serve.model_registry import ModelRegistry
 
     registry = ModelRegistry(runs, folder, trust)
-    found = registry.describe()
-    broken = [each.error for each in found if each.error is not None]
+    found = asyncio.run(registry.describe(seconds))
+    unusable = [each for each in found if each.error is not None]
+    broken = [each for each in unusable if not each.loading]
     if found and len(broken) == len(found):
-        raise Seq2SeeError(broken[0])
-    for sentence in broken:
-        typer.echo(f"note: {sentence}", err=True)
+        raise Seq2SeeError(f"{broken[0].error}")
+    for each in unusable:
+        typer.echo(f"note: {each.error}", err=True)
     return registry

@@ -77,6 +77,11 @@ class RunFolder:
         return self.path / "report.html"
 
     @property
+    def files(self) -> list[Path]:
+        """Return the files that a run is loaded from, which need not exist."""
+        return [self.config_file, self.format_file, self.weights_file, *map(self._tokenizer_file, SIDES)]
+
+    @property
     def exists(self) -> bool:
         """Return whether the folder holds anything."""
         return self.path.is_dir() and any(self.path.iterdir())
@@ -188,6 +193,9 @@ class RunFolder:
         Args:
             trust: whether the run may execute the code of its own that it names.
         """
+        for file in self.files:
+            if file.exists() and not file.is_file():  # a pipe or a device, whose reading might never end
+                raise CheckpointError(f"{file}: this must be a regular file; got another kind; copy the run again.")
         config = self.read_config()
         admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
         task, weights = self.read_task(), self.read_weights(config)

@@ -155,6 +155,9 @@ class Batcher:
             began = time.perf_counter()
             try:
                 self._serve(jobs)
+            except BaseException as error:  # whatever happens to these jobs, the next ones need the thread
+                for job in jobs:
+                    _fail(job, error)
             finally:
                 with self._changed:
                     self.running = []
@@ -164,10 +167,14 @@ class Batcher:
         """Return the oldest job and all that may be decoded with it; none if the queue is closed and empty."""
         with self._changed:
             busy = bool(self.waiting)  # texts came while others were decoded, so more are likely to come
-            self._changed.wait_for(lambda: self.waiting or self._closed)
-            if busy and self.budget:
-                self._changed.wait_for(lambda: self._closed or self._full(), timeout=GATHER_SECONDS)
-            jobs = self._choose()
+            jobs: list[DecodeJob] = []
+            while not jobs:  # all that waited may be cancelled while more are gathered
+                self._changed.wait_for(lambda: self.waiting or self._closed)
+                if busy and self.budget:
+                    self._changed.wait_for(lambda: self._closed or self._full(), timeout=GATHER_SECONDS)
+                jobs = self._choose()
+                if self._closed:
+                    break
             self.waiting = [job for job in self.waiting if job not in jobs]
             self.running = jobs
             return jobs
@@ -268,10 +275,10 @@ def predict(run: Run, decoding: Decoding, jobs: Sequence[DecodeJob], observer: S
     return run.predict(texts, prefix=prefixes, decoding=decoding, observer=observer)
 
 
-def _fail(job: DecodeJob, error: Exception) -> None:
+def _fail(job: DecodeJob, error: BaseException) -> None:
     if not isinstance(error, Seq2SeeError):
         log.error("a job failed", exc_info=error)
-    if not job.cancelled:
+    if not job.cancelled and not job.result.done():
         job.result.set_exception(error)
 
 

@@ -22,6 +22,7 @@ class PreparedRequest:
         sources: the sources: texts, documents, or the path of one image.
         prefixes: what the output of each source begins with.
         show_source: whether a response may contain the sources; False if they are paths of temporary files.
+        deadline: until when the result must be there, on the monotonic clock.
     """
 
     name: str
@@ -31,6 +32,7 @@ class PreparedRequest:
     sources: Sequence[str]
     prefixes: Sequence[Prefix]
     show_source: bool
+    deadline: float
 
     def jobs(self, act: Callable[[Prediction], object]) -> list[DecodeJob]:
         """Return a job for each source.

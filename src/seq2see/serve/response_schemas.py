@@ -132,6 +132,7 @@ class ModelInfo(Response):
 
     name: Annotated[str, Field(description="The name by which requests choose the run.")]
     error: Annotated[str | None, Field(description="Why it cannot be used; then the other fields are absent.")] = None
+    loading: Annotated[bool | None, Field(description="True while it is still being loaded.")] = None
     preset: Annotated[str | None, Field(description="The preset that it was trained with.")] = None
     source: Annotated[Literal["text", "image", "document"] | None, Field(description="What it reads.")] = None
     writes: Annotated[Literal["text", "label"] | None, Field(description="What its outputs are.")] = None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from seq2see.render.html.page import render_page
 from seq2see.serve.api_docs import EVENTS, describe_body, describe_errors, render_docs
+from seq2see.serve.event_stream import EventStream
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.requests import ExplainRequest, PageRequest, PredictRequest, RequestError, read_body
 from seq2see.serve.response_schemas import (
@@ -25,13 +26,15 @@ from seq2see.serve.responses import describe_options
 from seq2see.serve.studio_page import render_studio
 
 Body = TypeVar("Body")
+READY_MODEL = {
+    "name": "model",
+    "in": "query",
+    "required": False,
+    "description": "The name of a run; any run if it is left out.",
+    "schema": {"type": "string"},
+}
+READY_SECONDS = 0.8  # how long readiness waits for a run; probes of Kubernetes wait for one second
 BODY_ERRORS = (400, 404, 408, 409, 415, 422, 429, 503, 504)
-
-
-class EventResponse(StreamingResponse):
-    """A response of server-sent events; the arguments are those of `StreamingResponse`."""
-
-    media_type = "text/event-stream"
 
 
 def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
@@ -56,14 +59,14 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
 
     @app.post(
         "/v1/predict/stream",
-        response_class=EventResponse,
+        response_class=EventStream,
+        status_code=200,
         openapi_extra=describe_body(PredictRequest, bounds, texts=1),
-        responses={200: {"content": {EventResponse.media_type: {"schema": EVENTS}}}, **errors},
+        responses={200: {"content": {EventStream.media_type: {"schema": EVENTS}}}, **errors},
     )
-    async def stream(request: Request) -> StreamingResponse:
+    async def stream(request: Request) -> EventStream:
         """Predict one output, sent as server-sent events: start, token (final), draft (of a beam), done, error."""
-        events = await handler.stream(request, *await read_in_time(request, PredictRequest, bounds.seconds))
-        return EventResponse(events, headers={"X-Accel-Buffering": "no"})
+        return EventStream(handler, request, *await read_in_time(request, PredictRequest, bounds.seconds))
 
     @app.post(
         "/v1/explain",
@@ -87,7 +90,8 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
         body, image = await read_in_time(request, PageRequest, bounds.seconds)
         if image is not None:
             raise RequestError("the body must be application/json, with images as base64.", status=415)
-        traces = [await handler.explain(request, view, None) for view in body.views]
+        deadline = handler.set_deadline()
+        traces = [await handler.explain(request, view, None, deadline) for view in body.views]
         headers = {"Content-Disposition": 'attachment; filename="seq2see.html"'}
         return HTMLResponse(render_page(_pack_views(traces)), headers=headers)
 
@@ -110,7 +114,7 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
     @app.get("/v1/models", response_model=ModelsResponse, responses=describe_errors())
     async def models() -> JSONResponse:
         """List the runs that are served, the decoding options, and the bounds of a request."""
-        found = await asyncio.to_thread(handler.registry.describe)
+        found = await handler.registry.describe()
         options = describe_options(handler.bounds)
         return JSONResponse(
             {
@@ -127,12 +131,18 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
             raise RequestError("the thread of the model has ended; start the server again.", status=500)
         return JSONResponse({"status": "alive"})
 
-    @app.get("/ready", response_model=StatusResponse, responses=describe_errors(503))
-    async def ready() -> JSONResponse:
-        """Tell whether the server accepts requests now."""
-        await asyncio.to_thread(handler.registry.find, None)
+    @app.get(
+        "/ready",
+        response_model=StatusResponse,
+        responses=describe_errors(404, 503),
+        openapi_extra={"parameters": [READY_MODEL]},
+    )
+    async def ready(request: Request) -> JSONResponse:
+        """Tell whether the server accepts requests now, to the run that is named, or to any run."""
         if not handler.batcher.accepting:
             raise RequestError("the server is about to stop; try again later.", status=503)
+        name = request.query_params.get("model")
+        await (handler.registry.find_any(READY_SECONDS) if name is None else handler.registry.find(name, READY_SECONDS))
         return JSONResponse({"status": "ready"})
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=describe_errors())

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from seq2see.core.registry import is_foreign
 
 KEYS_WITHOUT_CODE = ("data", "init", "runs", "ban", "backbone", "separator")  # their values are files and other texts
 
+_importing = threading.Lock()  # held while the path of Python is changed, because runs may be loaded at once
 _admitted: set[str] = set()  # modules of configurations that the user trusts
 
 
@@ -72,10 +74,11 @@ def _locate(module: str, folders: Sequence[Path]) -> Path:
             f"{module}.py must be beside the config or the data, or in this folder, but is not there; "
             "put it there (an installed package adds its parts through entry points)."
         )
-    sys.path.insert(0, str(file.parent))  # before the current folder, which may have a newer version
-    with suppress(Exception):  # the registry explains what is wrong with it
-        importlib.import_module(module)
-    sys.path.remove(str(file.parent))
+    with _importing:
+        sys.path.insert(0, str(file.parent))  # before the current folder, which may have a newer version
+        with suppress(Exception):  # the registry explains what is wrong with it
+            importlib.import_module(module)
+        sys.path.remove(str(file.parent))
     taken = Path(getattr(sys.modules.get(module), "__file__", None) or file)
     if taken.read_bytes() != file.read_bytes():
         raise ConfigError(
