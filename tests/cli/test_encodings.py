@@ -27,7 +27,7 @@ def test_a_named_encoding_is_kept_in_the_configuration(tmp_path: Path) -> None:
         result = seq2see(command, "run", "data.tsv", "--encoding", "cp1251", cwd=tmp_path)
         assert result.returncode == 0, result.stderr
     result = seq2see("doctor", "data.tsv", "--encoding", "cp1251", cwd=tmp_path)
-    assert result.stdout.startswith("train: 60 pairs"), result.stderr
+    assert result.stdout.startswith("train: 60 usable pairs"), result.stderr
     assert "such as utf-8" in refused(seq2see("train", "data.tsv", "--encoding", "klingon", cwd=tmp_path))
 
 
