@@ -21,13 +21,15 @@ from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.metrics_file import Row, read_rows
-from seq2see.system.files import draft_path, remove_dead_drafts, write_atomic
+from seq2see.system.file_lock import FileLock
+from seq2see.system.files import DRAFT, draft_path, remove_dead_drafts, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
 
 T = TypeVar("T")
 
 SIDES = ("source", "target")
+LOCK = "training.lock"  # in the folder of checkpoints
 FORMAT = 2  # of the run folder: its files, and the names of config keys and weights inside them
 
 
@@ -57,9 +59,14 @@ class RunFolder:
         return self.path / "weights.safetensors"
 
     @property
+    def checkpoint_folder(self) -> Path:
+        """Return the folder with all that resuming needs."""
+        return self.path / "checkpoints"
+
+    @property
     def best_weights_file(self) -> Path:
         """Return the file of the best weights by validation, which exists if an average of weights predicts."""
-        return self.path / "checkpoints" / "best.safetensors"
+        return self.checkpoint_folder / "best.safetensors"
 
     @property
     def data_folder(self) -> Path:
@@ -81,18 +88,50 @@ class RunFolder:
         """Return the files that a run is loaded from, which need not exist."""
         return [self.config_file, self.format_file, self.weights_file, *map(self._tokenizer_file, SIDES)]
 
-    @property
-    def exists(self) -> bool:
-        """Return whether the folder holds anything."""
-        return self.path.is_dir() and any(self.path.iterdir())
-
     def holds_run(self) -> bool:
-        """Return whether a run has begun in the folder; anything else in it is an error."""
+        """Return whether a run has begun in the folder; anything else in it is an error.
+
+        What a process that was killed before it wrote the configuration has left is no run, and no error.
+        """
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path}: this is a file; give a folder for the run.")
-        if self.exists and not self.config_file.is_file():
+        if self.config_file.is_file():
+            return True
+        if self.path.is_dir() and not all(self._is_beginning(entry) for entry in self.path.iterdir()):
             raise CheckpointError(f"{self.path}: the folder holds other files and no run; choose another (out).")
-        return self.exists
+        return False
+
+    def _is_beginning(self, entry: Path) -> bool:
+        """Return whether a file or folder may be all that there is of a run before its configuration is written."""
+        if entry == self.checkpoint_folder:
+            return all(each.name == LOCK or DRAFT.fullmatch(each.name) for each in entry.iterdir())
+        if entry == self.data_folder:
+            return self.format_file.is_file()
+        return entry == self.format_file or DRAFT.fullmatch(entry.name) is not None
+
+    def lock(self) -> FileLock:
+        """Lock the folder for a training, and remove what killed processes were writing; a new folder is made.
+
+        Raises:
+            CheckpointError: another training runs in it, or it cannot be made.
+        """
+        try:
+            self.checkpoint_folder.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.checkpoint_folder / LOCK)
+        except BlockingIOError:
+            raise CheckpointError(
+                f"{self.path}: another training is running in this folder; wait until it ends, or choose another (out)."
+            ) from None
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
+        for folder in (self.path, *self.path.iterdir()):
+            remove_dead_drafts(folder)
+        return lock
+
+    def write_format(self) -> None:
+        """Write the file with the format of the folder, which is made if it is missing."""
+        written = {"format": FORMAT, "seq2see": __version__}
+        write_atomic(self.format_file, json.dumps(written, indent=1) + "\n")
 
     def create(self, config_text: str) -> None:
         """Make the folder with its configuration and its format file.
@@ -101,12 +140,10 @@ class RunFolder:
             config_text: the content of config.yaml.
         """
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / "checkpoints").mkdir(exist_ok=True)
+            self.checkpoint_folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
-        written = {"format": FORMAT, "seq2see": __version__}
-        write_atomic(self.format_file, json.dumps(written, indent=1) + "\n")
+        self.write_format()
         write_atomic(self.config_file, config_text)
 
     def read_config(self) -> Config:
@@ -222,7 +259,7 @@ class RunFolder:
         remove_dead_drafts(path.parent)
         draft = draft_path(path)
         try:
-            shutil.copytree(self.path, draft)
+            shutil.copytree(self.path, draft, ignore=shutil.ignore_patterns(".*.draft"))
             os.replace(draft, path)
         except (OSError, shutil.Error) as error:
             raise CheckpointError(f"{path}: the run cannot be copied: {error}; make room and try again.") from error
@@ -231,7 +268,7 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints to go on from, newest first."""
-        return sorted((self.path / "checkpoints").glob("update-*.safetensors"), reverse=True)
+        return sorted(self.checkpoint_folder.glob("update-*.safetensors"), reverse=True)
 
     def checkpoint_file(self, update: int) -> Path:
         """Return the file of the checkpoint after an update.
@@ -239,7 +276,7 @@ class RunFolder:
         Args:
             update: the number of updates made.
         """
-        return self.path / "checkpoints" / f"update-{update:09d}.safetensors"
+        return self.checkpoint_folder / f"update-{update:09d}.safetensors"
 
     def read_metrics(self) -> list[Row]:
         """Return what was measured while training, without damaged lines."""

@@ -6,6 +6,7 @@ Internal; it imports `core` alone.
 __all__ = [
     "blas",
     "checksums",
+    "file_lock",
     "files",
     "foreign_code",
     "processes",

@@ -6,6 +6,7 @@
 __all__ = [
     "api",
     "batch_order",
+    "checkpoint_retention",
     "data_parallel",
     "description",
     "distillation_teachers",

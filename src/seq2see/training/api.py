@@ -64,6 +64,7 @@ class Training(Iterator[Event]):
     def close(self) -> None:
         """End the training; the same call goes on with it, bit for bit."""
         self._events.close()
+        self.job.loop.close()
 
     def load(self) -> Run:
         """Load the run with its best weights so far."""

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,8 +19,10 @@ from seq2see.models.shared_parameters import table_scales
 from seq2see.objectives.minimum_risk import Reward
 from seq2see.runs.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
 from seq2see.runs.folder import RunFolder
+from seq2see.system.file_lock import FileLock
 from seq2see.tasks.task import Task
 from seq2see.training.batch_order import order_batches
+from seq2see.training.checkpoint_retention import is_validated, list_validated, prune_checkpoints
 from seq2see.training.data_parallel import ProcessGroupTrainer, Share, Slice
 from seq2see.training.ema import averaged
 from seq2see.training.events import Event, Finished, Resumed, Stepped, Validated
@@ -31,7 +32,6 @@ from seq2see.training.parallel_plan import plan_workers, restore_plan
 from seq2see.training.schedules import Schedule
 from seq2see.training.training_state import TrainingState, read_state, say_limits
 
-MIN_CHECKPOINTS = 2  # to go on from: should the newest be damaged, there is one before it
 MAX_FAULTY_UPDATES = 20  # updates in a row whose gradient is not a number before the training fails
 
 
@@ -50,6 +50,7 @@ class TrainingLoop:
         held_out: the fingerprint of the validation data, which must not change before a training goes on.
         teachers: the models of a distillation; empty without one.
         reward: the reward of minimum risk training; None without it.
+        lock: the lock on the run folder, which `close` releases; None: nobody else can be training there.
     """
 
     config: Config
@@ -62,6 +63,7 @@ class TrainingLoop:
     held_out: str = ""
     teachers: Sequence[Seq2Seq] = ()
     reward: Reward | None = None
+    lock: FileLock | None = None
 
     def __post_init__(self) -> None:
         train = self.config.train
@@ -87,7 +89,7 @@ class TrainingLoop:
         if self.state.complete:
             yield Finished(self.state.update, "the training was complete already", complete=True)
             return
-        validated = [update for update in range(1, self.state.update + 1) if self._is_validated(update)]
+        validated = [update for update in range(1, self.state.update + 1) if is_validated(update, self.config.train)]
         self._log = MetricsLog(self.folder, self.state.update, validated)
         try:
             self.workers.sync()
@@ -104,15 +106,17 @@ class TrainingLoop:
         return self._workers
 
     def close(self) -> None:
-        """End all processes but this one, which gets the threads that it would have alone."""
+        """End all processes but this one, which gets the threads that it would have alone; unlock the folder."""
         if self._workers is not None:
             self._workers.close()
         self._workers = self._unvalidated = None
         torch.set_num_threads(self._alone.threads)
+        if self.lock is not None:
+            self.lock.release()
 
     def pause(self) -> None:
         """Save where the training is, after the validation that its last update is due, if there was none yet."""
-        if self._unvalidated is not None and self._is_validated(self._unvalidated.update):
+        if self._unvalidated is not None and is_validated(self._unvalidated.update, self.config.train):
             self._validate(self._unvalidated.learning_rate)
         elif self._unvalidated is not None:
             self.save()
@@ -128,7 +132,7 @@ class TrainingLoop:
                     f"the gradient was not a number {MAX_FAULTY_UPDATES} times in a row; lower train.learning_rate."
                 )
             yield stepped
-            if self._is_validated(self.state.update):
+            if is_validated(self.state.update, self.config.train):
                 yield self._validate(stepped.learning_rate)
             if stop():
                 self.save()
@@ -212,10 +216,6 @@ class TrainingLoop:
         self._unvalidated = stepped
         return stepped
 
-    def _is_validated(self, update: int) -> bool:
-        """Return whether a validation follows an update."""
-        return update % self.config.train.validate_every == 0 or update == self.config.train.updates
-
     def _stops_early(self) -> bool:
         return self.state.stops_early(self.config.train.patience)
 
@@ -247,20 +247,7 @@ class TrainingLoop:
         facts |= {"limits": say_limits(self.config.train)}
         write_checkpoint(self.folder.checkpoint_file(self.state.update), Checkpoint(self.learner.dump(), facts))
         self._unvalidated = None
-        self._prune()
-
-    def _prune(self) -> None:
-        """Keep the newest checkpoint, and as many validated ones as the average or a damaged one may need."""
-        _, *others = self.folder.checkpoints()
-        kept = self._validated_checkpoints()[: max(MIN_CHECKPOINTS, self.config.train.average_checkpoints)]
-        for path in others:
-            if path not in kept:
-                path.unlink()
-
-    def _validated_checkpoints(self) -> list[Path]:
-        """Return the checkpoints of validations, newest first, without those that were saved on stopping."""
-        paths = self.folder.checkpoints()
-        return [path for path in paths if self._is_validated(int(path.stem.removeprefix("update-")))]
+        prune_checkpoints(self.folder, self.config.train)
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
         facts: dict[str, Any] = {"update": self.state.update, "complete": complete}
@@ -282,7 +269,7 @@ class TrainingLoop:
 
     def _choose_weights(self) -> tuple[Mapping[str, Tensor], str]:
         """Return the average of the last checkpoints, or the best one if that is better, and which it is in words."""
-        last = self._validated_checkpoints()[: self.config.train.average_checkpoints]
+        last = list_validated(self.folder, self.config.train)[: self.config.train.average_checkpoints]
         best, copy = read_checkpoint(self.folder.weights_file), self.folder.best_weights_file
         if best.facts["complete"] and copy.is_file():
             best = read_checkpoint(copy)  # killed after the average took the place of the best

@@ -1,6 +1,7 @@
 """Preparing a training: from a configuration to a loop that is ready to run, checked before any time is spent."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
-from seq2see.core.errors import ConfigError, DataError
+from seq2see.core.errors import CheckpointError, ConfigError, DataError
 from seq2see.core.registry import shorten
 from seq2see.data.batch import collate
 from seq2see.data.checks.data_doctor import Diagnosis, examine
@@ -84,17 +85,26 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
     Raises:
         DataError: the data has an error that the data doctor finds, or does not suit the configuration.
         ConfigError: the configuration is wrong, or the folder holds another run.
+        CheckpointError: another training runs in the folder.
     """
     config, folder = request.loaded.config, request.folder
-    with discarding_data(folder, written=request.wrote_data):
+    with discarding_data(folder, written=request.wrote_data), ExitStack() as held:
         diagnosis = examine(origins(config), read=request.read)
         for finding in diagnosis.errors:
             raise DataError(finding.message + ".")
         with request.loaded.naming_places():
             again = not request.wrote_data and holds_run(folder, config)
+            lock = held.enter_context(folder.lock()) if again else None
             job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress)
         if not (again and folder.has_task):
+            lock = lock or held.enter_context(folder.lock())
+            if not again and folder.holds_run():
+                raise CheckpointError(
+                    f"{folder.path}: another training has begun here meanwhile; choose another (out)."
+                )
             open_folder(job, write_run_config(config, folder, request.remarks))
+        job.loop.lock = lock
+        held.pop_all()  # the loop releases it
     return replace(job, findings=diagnosis.findings, remarks=request.remarks, again=again)
 
 

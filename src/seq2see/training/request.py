@@ -105,9 +105,10 @@ def request_resume(folder: RunFolder, *, updates: int | None, patience: int | No
     loaded = load_config(file=folder.config_file, settings=limits)
     train = loaded.config.train
     if (train.updates, train.patience) != (before.updates, before.patience):
-        _check_limits(folder, train)
-        text = folder.config_file.read_text(encoding="utf-8")
-        write_atomic(folder.config_file, write_run_config(loaded.config, folder, read_remarks(text)))
+        with folder.lock():
+            _check_limits(folder, train)
+            text = folder.config_file.read_text(encoding="utf-8")
+            write_atomic(folder.config_file, write_run_config(loaded.config, folder, read_remarks(text)))
     return TrainingRequest(loaded, folder, folder.path)
 
 

@@ -60,6 +60,8 @@ def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields
     pairs = {name: collect_pairs(data, fields=fields) for name, data in objects.items()}
     names = fields or next(iter(pairs.values())).fields  # one pair of names for all splits, as a configuration has it
     with discarding_data(folder, written=not begun):
+        if not begun:
+            folder.write_format()  # marks the folder as ours
         for name, each in pairs.items():
             file = folder.data_folder / f"{name}.jsonl"
             replace(each, fields=names).save(file, replace=not begun)
@@ -81,6 +83,7 @@ def discarding_data(folder: RunFolder, *, written: bool) -> Iterator[None]:
         if written and not folder.config_file.is_file():
             shutil.rmtree(folder.data_folder, ignore_errors=True)
             with suppress(OSError):
+                folder.format_file.unlink(missing_ok=True)
                 folder.path.rmdir()
         raise
 
