@@ -12,6 +12,7 @@ __all__ = [
     "decoding",
     "evaluation",
     "folder",
+    "folder_lock",
     "metrics_file",
     "parallel_prediction",
     "prediction_json",

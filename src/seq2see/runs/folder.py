@@ -21,7 +21,6 @@ from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.metrics_file import Row, read_rows
-from seq2see.system.file_lock import FileLock
 from seq2see.system.files import DRAFT, draft_path, remove_dead_drafts, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
@@ -108,25 +107,6 @@ class RunFolder:
         if entry == self.data_folder:
             return self.format_file.is_file()
         return entry == self.format_file or DRAFT.fullmatch(entry.name) is not None
-
-    def lock(self) -> FileLock:
-        """Lock the folder for a training, and remove what killed processes were writing; a new folder is made.
-
-        Raises:
-            CheckpointError: another training runs in it, or it cannot be made.
-        """
-        try:
-            self.checkpoint_folder.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(self.checkpoint_folder / LOCK)
-        except BlockingIOError:
-            raise CheckpointError(
-                f"{self.path}: another training is running in this folder; wait until it ends, or choose another (out)."
-            ) from None
-        except OSError as error:
-            raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
-        for folder in (self.path, *self.path.iterdir()):
-            remove_dead_drafts(folder)
-        return lock
 
     def write_format(self) -> None:
         """Write the file with the format of the folder, which is made if it is missing."""

@@ -30,6 +30,7 @@ from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.folder_lock import lock_folder
 from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
@@ -94,10 +95,10 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
             raise DataError(finding.message + ".")
         with request.loaded.naming_places():
             again = not request.wrote_data and holds_run(folder, config)
-            lock = held.enter_context(folder.lock()) if again else None
+            lock = held.enter_context(lock_folder(folder)) if again else None
             job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress)
         if not (again and folder.has_task):
-            lock = lock or held.enter_context(folder.lock())
+            lock = lock or held.enter_context(lock_folder(folder))
             if not again and folder.holds_run():
                 raise CheckpointError(
                     f"{folder.path}: another training has begun here meanwhile; choose another (out)."

@@ -14,6 +14,7 @@ from seq2see.data.checks.data_doctor import Usable, read_usable
 from seq2see.data.pairs import Origin
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.folder_lock import lock_folder
 from seq2see.system.files import write_atomic
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
@@ -105,7 +106,7 @@ def request_resume(folder: RunFolder, *, updates: int | None, patience: int | No
     loaded = load_config(file=folder.config_file, settings=limits)
     train = loaded.config.train
     if (train.updates, train.patience) != (before.updates, before.patience):
-        with folder.lock():
+        with lock_folder(folder):
             _check_limits(folder, train)
             text = folder.config_file.read_text(encoding="utf-8")
             write_atomic(folder.config_file, write_run_config(loaded.config, folder, read_remarks(text)))
