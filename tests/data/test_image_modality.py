@@ -248,7 +248,7 @@ def test_features_cannot_be_moved(files: list[str], tmp_path: Path) -> None:
 
 def test_mirrors_follow_from_seed_epoch_and_row(files: list[str]) -> None:
     rows = list(range(40))
-    sources = ImageModality(size=8).prepare(files * 8)
+    sources = ImageModality(size=8, mirror=True).prepare(files * 8)
     plain, _ = sources.gather(rows)
     varied, _ = sources.vary(seed=1, epoch=2).gather(rows)
     turned = (varied != plain).flatten(1).any(dim=1)
@@ -275,7 +275,7 @@ class Eye:
 
 
 def prepare(files: list[str], cache: Path, eye: Eye, **options: Any) -> Any:
-    sources = ImageModality(size=8).prepare(files, cache=cache, encoder=eye)
+    sources = ImageModality(size=8, mirror=True).prepare(files, cache=cache, encoder=eye)
     sources.fill(training=True, **options)
     return sources
 
@@ -296,12 +296,23 @@ def test_features_are_computed_once(files: list[str], tmp_path: Path) -> None:
     assert eye.seen == 20  # the ten of the beginning, and those compared with
 
 
+def test_an_epoch_checks_no_file_of_the_cache(
+    files: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = prepare(files, tmp_path, Eye())
+    checked: list[Path] = []
+    monkeypatch.setattr(Path, "is_file", lambda self: checked.append(self) or False)
+    for epoch in range(3):
+        assert sources.vary(seed=1, epoch=epoch).mirrored is not None
+    assert checked == []
+
+
 def test_features_of_another_size_and_of_mirrors_are_made_when_they_are_needed(
     files: list[str], tmp_path: Path
 ) -> None:
     eye = Eye()
     for size, seen in ((8, 5), (16, 10), (8, 10)):
-        sources = ImageModality(size=size).prepare(files, cache=tmp_path, encoder=eye)
+        sources = ImageModality(size=size, mirror=True).prepare(files, cache=tmp_path, encoder=eye)
         sources.fill()
         assert (eye.seen, sources.gather([0])[0].shape) == (seen, (1, 3, size // 4, size // 4))
     sources.fill(training=True)

@@ -12,6 +12,7 @@ __all__ = [
     "distillation_teachers",
     "ema",
     "events",
+    "image_plan",
     "interrupts",
     "job",
     "learner",

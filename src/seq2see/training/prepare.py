@@ -37,6 +37,7 @@ from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
+from seq2see.training.image_plan import settle_mirroring
 from seq2see.training.job import Job
 from seq2see.training.loop import TrainingLoop
 from seq2see.training.pretrained import (
@@ -93,6 +94,8 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
         diagnosis = examine(origins(config), read=request.read)
         for finding in diagnosis.errors:
             raise DataError(finding.message + ".")
+        config, decided = settle_mirroring(config, folder, diagnosis.splits["train"])
+        remarks = {**request.remarks, **decided}
         with request.loaded.naming_places():
             again = not request.wrote_data and holds_run(folder, config)
             lock = held.enter_context(lock_folder(folder)) if again else None
@@ -103,10 +106,10 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
                 raise CheckpointError(
                     f"{folder.path}: another training has begun here meanwhile; choose another (out)."
                 )
-            open_folder(job, write_run_config(config, folder, request.remarks))
+            open_folder(job, write_run_config(config, folder, remarks))
         job.loop.lock = lock
         held.pop_all()  # the loop releases it
-    return replace(job, findings=diagnosis.findings, remarks=request.remarks, again=again)
+    return replace(job, findings=diagnosis.findings, remarks=remarks, again=again)
 
 
 def prepare_job(

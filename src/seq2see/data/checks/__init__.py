@@ -7,5 +7,6 @@ __all__ = [
     "data_doctor",
     "image_checks",
     "infer",
+    "sides",
     "symbols",
 ]

@@ -42,7 +42,7 @@ class ImageModality:
     Args:
         size: width and height in pixels of what the encoder reads, from 8 to 2048.
         mirror: whether training shows each image as in a mirror half of the time; it must be false where left and right
-            have a meaning.
+            have a meaning. None: a training decides it from names, captions and images; elsewhere it is false.
         shift: the largest number of pixels that training moves an image by, down or up and to either side; what was at
             its edges fills the gap. 0 moves none; it must be 0 if features of a frozen encoder are cached.
     """
@@ -52,7 +52,7 @@ class ImageModality:
     max_batch: ClassVar[int | None] = 64  # each is many numbers
 
     size: Side = 224
-    mirror: bool = True
+    mirror: bool | None = None
     shift: Annotated[int, Ge(0)] = 0
 
     @property
@@ -162,7 +162,7 @@ class ImageModality:
         frozen = encoder if isinstance(encoder, FrozenEncoder) else None
         key = None if frozen is None else frozen.frozen_key
         if cache is None or frozen is None or key is None:
-            return ImageSources(files, places, Pixels(self), mirror=self.mirror, shift=self.shift)
+            return ImageSources(files, places, Pixels(self), mirror=bool(self.mirror), shift=self.shift)
         if self.shift:
             raise ConfigError(
                 "shift moves pixels, but the features of a frozen backbone are computed once; set "
@@ -170,7 +170,7 @@ class ImageModality:
                 path=("tokens", "source", "shift"),
             )
         features = Features(cache, frozen, self.read, key=f"{key} {self.size}")
-        return ImageSources(files, places, features, mirror=self.mirror)
+        return ImageSources(files, places, features, mirror=bool(self.mirror))
 
     def store(
         self, pairs: Pairs, target: Target, *, fingerprint: str, max_tokens: int, cache: Path, encoder: object = None

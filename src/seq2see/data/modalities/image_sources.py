@@ -95,7 +95,6 @@ class ImageSources(Sources):
         """
         varied = self
         if self.mirror:
-            self.fill(training=True)
             chance = np.random.default_rng([seed, epoch, 1])  # 1: another stream than that of the order of batches
             varied = replace(varied, mirrored=chance.random(len(self)) < 0.5)
         if self.shift:
