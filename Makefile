@@ -16,8 +16,7 @@ fast: .venv/tested check  ## the same without what trains or runs whole commands
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 docs: .venv/documented  ## the documentation as a site in site/, strictly: a warning is an error; needs no network
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
-	@echo "The pages are in site/. To search them, run: python -m http.server --directory site"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .PHONY: check
 check: .venv/tested

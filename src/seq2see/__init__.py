@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from seq2see.nn.functional import attend as attend
     from seq2see.runs.analysis import align as align
     from seq2see.runs.analysis import compare as compare
-    from seq2see.runs.run import Prediction as Prediction
+    from seq2see.runs.prediction import Prediction as Prediction
     from seq2see.runs.run import Run as Run
     from seq2see.runs.run import load as load
     from seq2see.search.options import DecodeOptions as DecodeOptions
@@ -70,7 +70,7 @@ _PLACES = {
     "align": "runs.analysis",
     "load": "runs.run",
     "Run": "runs.run",
-    "Prediction": "runs.run",
+    "Prediction": "runs.prediction",
     "DecodeOptions": "search.options",
     "attend": "nn.functional",
     "from_arrays": "explain.from_arrays",

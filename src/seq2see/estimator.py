@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from seq2see.runs.run import Run
-from seq2see.training.api import make_request, train_to_end
+from seq2see.training.api import make_console, train_request
+from seq2see.training.arguments import make_request
 from seq2see.training.training_data import StrPath
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class TextEstimator(BaseEstimator):
         out = self.out if self.out is not None else self._make_folder()
         pairs = list(zip(sources, targets, strict=True))
         request = make_request(pairs, preset=self.preset, out=out, settings=settings)
-        self.run_ = train_to_end(request, progress=self.progress)
+        self.run_ = train_request(request, console=make_console(quiet=not self.progress)).load()
 
     def _make_folder(self) -> Path:
         """Return a temporary run folder, which is removed with the estimator."""

@@ -18,7 +18,7 @@ from seq2see.render.comparison_table import make_sheet
 from seq2see.render.html.comparison_page import render_comparison
 from seq2see.runs.comparison import compare
 from seq2see.runs.evaluation import play_pointing
-from seq2see.runs.run import Prediction
+from seq2see.runs.prediction import Prediction
 from seq2see.runs.word_alignment import force_pairs
 
 TINY = ["train.updates=2", "train.validate_every=2", "train.validation_pairs=4", "model.encoder.rows=12"]

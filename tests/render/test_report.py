@@ -14,7 +14,8 @@ from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.render.html.report import Example, Report, ScoreRow, compare_texts, pack_example, render_report
 from seq2see.render.html.run_report import make_example, say_confusions
 from seq2see.runs.evaluation import Evaluation
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.tasks.classification import Classification
 
 ATTACK = "</script><img src=x onerror=alert(1)>"

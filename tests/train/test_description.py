@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from reversal import write_reversals
 
-from seq2see.training.api import make_request
+from seq2see.training.arguments import make_request
 from seq2see.training.description import find_risks
 from seq2see.training.prepare import prepare_training
 

@@ -14,7 +14,8 @@ from seq2see.config.load import load_config
 from seq2see.core.errors import CheckpointError, ConfigError, DataError, SearchError
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
-from seq2see.training.api import Training, make_request, resume_request
+from seq2see.training.api import Training
+from seq2see.training.arguments import make_request, resume_request
 from seq2see.training.prepare import prepare_training
 from seq2see.training.training_data import name_new_folder
 

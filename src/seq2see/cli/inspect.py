@@ -12,7 +12,7 @@ from seq2see.core.errors import AttentionError, Seq2SeeError
 
 if TYPE_CHECKING:
     from seq2see.explain.output_trace import OutputTrace
-    from seq2see.runs.run import Prediction
+    from seq2see.runs.prediction import Prediction
 
 FORMATS = (".html", ".png", ".svg", ".json", ".gif")
 

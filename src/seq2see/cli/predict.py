@@ -22,7 +22,8 @@ from seq2see.search.options import DecodeOptions
 
 if TYPE_CHECKING:
     from seq2see.runs.decoding import Decoding
-    from seq2see.runs.run import Prediction, Run
+    from seq2see.runs.prediction import Prediction
+    from seq2see.runs.run import Run
 
 CHUNK = 2_000  # lines that are read, sorted by length and decoded together
 

@@ -22,6 +22,6 @@ def resume(
       seq2see resume runs/pairs --updates 4000
     """
     from seq2see.cli.training_report import run_training
-    from seq2see.training.api import resume_request
+    from seq2see.training.arguments import resume_request
 
     run_training(resume_request(run, updates=updates, patience=patience, trust=trust))

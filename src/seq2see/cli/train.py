@@ -43,7 +43,7 @@ def train(
     data = name_data(Path(files[0]) if files else None, source, target)
     from seq2see.cli.training_report import run_training
     from seq2see.data.formats.encodings import check_encoding
-    from seq2see.training.api import make_request
+    from seq2see.training.arguments import make_request
 
     columns = name_fields(fields)
     settings += [f"data.encoding={check_encoding(encoding)}"] if encoding is not None else []

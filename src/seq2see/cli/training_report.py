@@ -10,16 +10,11 @@ from rich.text import Text
 from seq2see.core.plural import say_count
 from seq2see.core.registry import shorten
 from seq2see.data.formats.image_paths import is_image
-from seq2see.data.synthetic.shapes import read_things
 from seq2see.metrics.text import Metric
-from seq2see.render.html.run_report import write_figures, write_reliability, write_report
-from seq2see.runs.data_files import origins
-from seq2see.runs.evaluation import Evaluation, evaluate, find_attention
-from seq2see.runs.parallel_prediction import choose_workers, start_workers
-from seq2see.runs.run import Run
-from seq2see.search.factory import choose_search
-from seq2see.training.api import Training, make_console, train_request
+from seq2see.runs.evaluation import Evaluation, find_attention
+from seq2see.training.api import make_console, train_request
 from seq2see.training.events import Finished
+from seq2see.training.outcome import ReportFiles, evaluate_job, write_outcome
 from seq2see.training.request import TrainingRequest
 
 console = make_console()
@@ -41,27 +36,9 @@ def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
         console.print("Run the same command again to go on.")
         raise SystemExit(130) from None
     run = training.load()
-    result = evaluate_training(training, run)
+    result = evaluate_job(training.job, run)
     show_result(training.finished, result, examples)
-    show_files(run, result, Path(request.folder.path), trust=bool(training.job.code))
-
-
-def evaluate_training(training: Training, run: Run) -> Evaluation:
-    """Evaluate a run on the test data of its training, or on the validation data if there is no test data.
-
-    Args:
-        training: the training that has ended.
-        run: its run.
-    """
-    job = training.job
-    pairs, name, split = (
-        (job.test, "test data", "test") if job.test is not None else (job.valid, "held-out data", "valid")
-    )
-    files = origins(run.config)
-    origin = files.get(split, files["train"])
-    things = read_things(origin.file, encoding=origin.encoding)
-    with start_workers(run, choose_workers(run, len(pairs), choose_search(run.config.search))) as shared:
-        return evaluate(shared, pairs, name=name, things=things)
+    show_files(write_outcome(run, result), result, Path(request.folder.path), trust=bool(training.job.code))
 
 
 def show_result(finished: Finished, result: Evaluation, examples: int) -> None:
@@ -83,28 +60,25 @@ def show_result(finished: Finished, result: Evaluation, examples: int) -> None:
             console.print(trace.renderer.to_terminal(trace, width=console.width))
 
 
-def show_files(run: Run, result: Evaluation, out: Path, *, trust: bool) -> None:
-    """Write the report and its figures, and print where they are and which commands to try.
+def show_files(files: ReportFiles, result: Evaluation, out: Path, *, trust: bool) -> None:
+    """Print where the report and its figures are, and which commands to try.
 
     Args:
-        run: the run.
-        result: its evaluation; the first four predictions get a figure.
+        files: the report and its figures.
+        result: the evaluation of the run.
         out: the run folder, as the commands name it.
         trust: whether the commands need --trust, because the run names code of its own.
     """
-    report = write_report(run, result)
-    images = write_figures(run, result.predictions[:4])
-    reliability = write_reliability(run, result)
-    console.print(f"\nreport:   {report}")
-    if images:
-        console.print(f"images:   {images[0].parent}")
-    if reliability is not None:
-        console.print(f"reliability diagram of its probabilities: {reliability}")
+    console.print(f"\nreport:   {files.report}")
+    if files.images:
+        console.print(f"images:   {files.images[0].parent}")
+    if files.reliability is not None:
+        console.print(f"reliability diagram of its probabilities: {files.reliability}")
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, folder = shlex.quote(shown), shlex.quote(str(out)) + " --trust" * trust
     command = f"seq2see predict {folder} {source}" if is_image(shown) else f"echo {source} | seq2see predict {folder}"
     console.print(f"try it:   {command}", soft_wrap=True)  # a command must stay on one line to be copied
-    if images:
+    if files.images:
         console.print(f"inspect:  seq2see inspect {folder} {source}", soft_wrap=True)
 
 

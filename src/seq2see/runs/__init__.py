@@ -15,6 +15,7 @@ __all__ = [
     "folder_lock",
     "metrics_file",
     "parallel_prediction",
+    "prediction",
     "prediction_json",
     "run",
     "word_alignment",

@@ -18,7 +18,8 @@ from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.runs.decoding import Decoding
 from seq2see.runs.evaluation import count_minutes, count_parameters, measure_attention
 from seq2see.runs.parallel_prediction import choose_workers, start_workers
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.runs.word_alignment import Alignment, align, find_best_head, force_pairs, read_gold, score_heads
 from seq2see.search.options import DecodeOptions
 

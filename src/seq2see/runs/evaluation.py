@@ -16,7 +16,8 @@ from seq2see.metrics.labels import Bin, tabulate_reliability
 from seq2see.metrics.pointing import Pointing, find_mentions, point, score_pointing
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, word_error_rate
 from seq2see.runs.metrics_file import Row
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.tasks.calibration import undo_temperature
 
 

@@ -14,7 +14,7 @@ from seq2see.data.sentence_splitter import show_sentences
 from seq2see.explain.cross_attention import trace_cross_attention
 from seq2see.explain.forced_output import ForcedOutput
 from seq2see.explain.head_alignment import choose_units, default_head, merge_trace
-from seq2see.runs.run import Prediction
+from seq2see.runs.prediction import Prediction
 
 AttentionForm = Literal["none", "words", "full"]  # nothing, one weight for each pair of words, or every map
 Probability = Annotated[float, Field(ge=0, le=1.0001)]  # with the last bits of a sum of floats

@@ -22,7 +22,8 @@ from seq2see.explain.head_alignment import (
     list_heads,
 )
 from seq2see.metrics.alignment import Agreement, Gold, Links, check_links, measure_agreement, read_links, write_links
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.system.files import write_atomic
 
 SelectHeads = Callable[[AttentionTrace], list[HeadSelection]]

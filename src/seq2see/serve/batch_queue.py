@@ -13,7 +13,8 @@ from torch import Tensor
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.runs.decoding import Decoding
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.search.hypothesis import Hypothesis, SearchObserver
 from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import RequestError

@@ -13,8 +13,9 @@ from fastapi import Request
 from pydantic_core import to_json
 
 from seq2see.data.modalities.modality import Name
+from seq2see.runs.prediction import Prediction
 from seq2see.runs.prediction_json import PredictionJson, describe_prediction
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.run import Run
 from seq2see.search.hypothesis import reports_margins
 from seq2see.serve.batch_queue import Batcher, DecodeJob
 from seq2see.serve.decoding_cost import count_heads, count_tokens

@@ -10,7 +10,8 @@ from seq2see.explain.occlusion import measure_drops
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.explain.text_attention import explain_text, trace_without_attention
 from seq2see.runs.decoding import Decoding
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.search.hypothesis import Hypothesis
 from seq2see.search.observers import BeamHistory
 from seq2see.search.option_description import OptionDescription

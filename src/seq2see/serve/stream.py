@@ -8,7 +8,8 @@ from math import exp
 
 from seq2see.core.special_tokens import UNKNOWN
 from seq2see.core.token import Token
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 from seq2see.search.hypothesis import Hypothesis
 
 Send = Callable[[str, Mapping[str, object]], None]  # (name of an event, its data)

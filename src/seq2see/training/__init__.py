@@ -5,6 +5,7 @@
 
 __all__ = [
     "api",
+    "arguments",
     "batch_order",
     "checkpoint_retention",
     "data_parallel",
@@ -19,6 +20,7 @@ __all__ = [
     "loop",
     "metrics_log",
     "muon",
+    "outcome",
     "parallel_plan",
     "plan",
     "prepare",

@@ -1,29 +1,26 @@
 """Training from Python: `seq2see.train(data)`, `seq2see.fit(data)` and `seq2see.resume(run)`."""
 
-import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from seq2see.config.settings import Setting, spread_settings
-from seq2see.core.errors import ConfigError, Seq2SeeError
+from seq2see.core.errors import Seq2SeeError
 from seq2see.data.formats.in_memory import Fields
-from seq2see.runs.folder import RunFolder
 from seq2see.runs.run import Run, load
-from seq2see.system.foreign_code import admit
+from seq2see.training.arguments import make_request, resume_request
 from seq2see.training.description import describe_findings, describe_job
 from seq2see.training.events import Event, Finished
 from seq2see.training.interrupts import catching_interrupts
 from seq2see.training.job import Job
+from seq2see.training.outcome import describe_outcome, evaluate_job, write_outcome
 from seq2see.training.prepare import prepare_training
 from seq2see.training.progress import ProgressView, choose_display, showing_preparation
-from seq2see.training.request import TrainingRequest, request_config, request_data, request_resume
-from seq2see.training.training_data import StrPath, discarding_data, name_new_folder, place_splits, split_data
+from seq2see.training.request import TrainingRequest
+from seq2see.training.training_data import StrPath
 
-CONFIG_ENDINGS = (".yaml", ".yml")
 STOPPING = "stopping after this update; once more stops at once without saving"
 
 
@@ -70,6 +67,17 @@ class Training(Iterator[Event]):
         """Load the run with its best weights so far."""
         return load(self.folder, trust=True)
 
+    def evaluate(self) -> Run:
+        """Score the run on the test data (on the validation data without any), and write report.html and its figures.
+
+        Returns:
+            The run with its best weights; `run.evaluation` has the metrics and predictions.
+        """
+        run = self.load()
+        result = evaluate_job(self.job, run)
+        write_outcome(run, result)
+        return replace(run, evaluation=result)
+
 
 def train(
     data: object,
@@ -93,7 +101,7 @@ def train(
         preset: the name of the preset to start from; None lets the data decide.
         out: the run folder; None makes a new one, `runs/NAME-1` and so on.
         valid: validation data, by which the best weights are chosen; None holds out a share of the training data.
-        test: test data, kept for a final score, which only the command line computes; None: none.
+        test: test data, scored once, at the end; None: the final score is of the validation data.
         fields: the columns of source and target; None finds them by their names.
         init: a run to start from, with its model, tokenizers and weights (fine-tuning); None starts from scratch.
         progress: whether to show the progress on standard error or in the notebook.
@@ -101,7 +109,7 @@ def train(
             `**{"train.updates": 500}`.
 
     Returns:
-        The run with its best weights.
+        The run with its best weights. Its final score is in `run.evaluation`, and `report.html` in its folder shows it.
     """
     request = make_request(
         data, preset=preset, out=out, valid=valid, test=test, fields=fields, init=init, settings=settings
@@ -166,22 +174,6 @@ def resume(
     return train_to_end(request, progress=progress)
 
 
-def resume_request(
-    run: StrPath, *, updates: int | None = None, patience: int | None = None, trust: bool = False
-) -> TrainingRequest:
-    """Return the request to go on with a run; see `resume`.
-
-    Args:
-        run: a run or its folder.
-        updates: the total number of updates; None keeps the configured number.
-        patience: another train.patience; None keeps it.
-        trust: whether the run may execute the code of its own that it names.
-    """
-    folder = RunFolder(Path(run))
-    admit(folder.read_config().model_dump(), [folder.path / "code"], trust=trust, owner=str(folder.path))
-    return request_resume(folder, updates=updates, patience=patience)
-
-
 def train_request(request: TrainingRequest, *, console: Console) -> Training:
     """Train what is requested, and show what happens on the console; Ctrl-C saves a checkpoint first.
 
@@ -217,16 +209,17 @@ def train_request(request: TrainingRequest, *, console: Console) -> Training:
 
 
 def train_to_end(request: TrainingRequest, *, progress: bool) -> Run:
-    """Train what is requested, and return the run with its best weights.
+    """Train what is requested, evaluate the run with its best weights, and return it.
 
     Args:
         request: what to train, on what, and where.
         progress: whether to show the progress on standard error or in the notebook.
     """
     console = make_console(quiet=not progress)
-    training = train_request(request, console=console)
-    console.print(f"run: {training.folder}", soft_wrap=True)
-    return training.load()
+    run = train_request(request, console=console).evaluate()
+    for line in describe_outcome(run):
+        console.print(line, soft_wrap=True)
+    return run
 
 
 def make_console(*, quiet: bool = False) -> Console:
@@ -236,57 +229,6 @@ def make_console(*, quiet: bool = False) -> Console:
         quiet: whether it prints nothing.
     """
     return Console(stderr=True, highlight=False, markup=False, quiet=quiet)
-
-
-def make_request(
-    data: object,
-    *,
-    preset: str | None = None,
-    out: StrPath | None = None,
-    valid: object = None,
-    test: object = None,
-    fields: Fields | None = None,
-    init: StrPath | None = None,
-    settings: Mapping[str, object] | Sequence[Setting],
-) -> TrainingRequest:
-    """Return the request behind the arguments of `train`; Python objects are written into the run folder first.
-
-    Args:
-        data: the training data, or a configuration file, in any form that `train` takes.
-        preset: the name of the preset to start from; None lets the data decide.
-        out: the run folder; None makes a new name below `runs`.
-        valid: validation data; None: as in `data`, else a share of the training data.
-        test: test data; None: as in `data`, else none.
-        fields: the columns of source and target; None finds them by their names.
-        init: a run to start from; None starts from scratch.
-        settings: keys of the configuration: a dictionary, or `key=value` texts and pairs of key and value.
-    """
-    chosen: list[Setting] = [("preset", preset)] if preset is not None else []
-    chosen += [("init.run", str(Path(init).absolute()))] if init is not None else []
-    chosen += spread_settings(settings) if isinstance(settings, Mapping) else settings
-    file = Path(data) if isinstance(data, str | os.PathLike) else None
-    folder = Path(out) if out is not None else name_new_folder(file.stem if file is not None else preset or "run")
-    _refuse_run(data)
-    held_out = {name: each for name, each in (("valid", valid), ("test", test)) if each is not None}
-    is_config = file is not None and file.suffix in CONFIG_ENDINGS
-    placed = place_splits(held_out if is_config else {**split_data(data), **held_out}, RunFolder(folder), fields)
-    if placed.fields is not None:
-        chosen = [("data.fields", list(placed.fields)), *chosen]
-    with discarding_data(RunFolder(folder), written=placed.written):
-        if file is not None and is_config:
-            request = request_config(file, folder=folder, held_out=placed.origins, settings=chosen)
-        else:
-            request = request_data(placed.origins, folder=folder, settings=chosen)
-    return replace(request, wrote_data=placed.written)
-
-
-def _refuse_run(data: object) -> None:
-    """Refuse a run in the place of data, and say how to go on with it."""
-    if isinstance(data, str | os.PathLike) and RunFolder(Path(data)).has_task:
-        raise ConfigError(
-            f"{os.fspath(data)} holds a run; to go on with it, resume it (seq2see resume); to start from its weights, "
-            "give data, and the run as init."
-        )
 
 
 def _follow(job: Job) -> Generator[Event, None, None]:

@@ -23,7 +23,8 @@ from seq2see.runs.evaluation import (
     tabulate_calibration,
 )
 from seq2see.runs.metrics_file import Row
-from seq2see.runs.run import Prediction, Run
+from seq2see.runs.prediction import Prediction
+from seq2see.runs.run import Run
 
 MAX_EXAMPLES = 6  # outputs of a report, the first ones of the data
 MAX_MISTAKES = 12  # wrong outputs of a report
