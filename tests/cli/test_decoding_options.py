@@ -188,7 +188,7 @@ def test_what_workers_did_is_put_together_in_the_order_of_the_lines(
 ) -> None:
     monkeypatch.setattr(workers, "ProcessPoolExecutor", Bench)
     monkeypatch.setattr(workers, "serve_parent", lambda: None)
-    monkeypatch.setattr(workers, "_runs", [])
+    monkeypatch.setattr(workers, "_opened", [])
     monkeypatch.setattr("os.getpid", itertools.count().__next__)  # each time another worker says who it is
     both = load([runs / "one", runs / "two"])
     texts = ["abcdefgh", "", "a", "hgfed", "ab", " ", "cdefabcd", "fgh", "bbb", "deadbeef"]

@@ -15,9 +15,10 @@ import torch
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.runs.decoding import Decoding
+from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run, load
 from seq2see.search.hypothesis import Search, SearchObserver
-from seq2see.system.processes import serve_parent, starting_deaf
+from seq2see.system.processes import serve_parent, starting_workers
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output
 
@@ -74,7 +75,7 @@ def start_workers(run: Run, workers: int) -> Iterator[Run]:
         ready: set[int] = set()
         while len(ready) < workers:
             ready |= set(_share(pool, _greet, range(workers)))
-        yield SharedRun(**vars(run), pool=pool, workers=workers)
+        yield SharedRun(**vars(run), alone=run, pool=pool, workers=workers)
     finally:
         pool.shutdown(cancel_futures=True)
 
@@ -84,10 +85,12 @@ class SharedRun(Run):
     """A run whose texts are decoded by workers.
 
     Args:
+        alone: the run without workers, to which the predictions belong.
         pool: the processes, each of which has loaded the run.
         workers: how many they are.
     """
 
+    alone: Run = field(kw_only=True, repr=False, compare=False)
     pool: ProcessPoolExecutor = field(kw_only=True, repr=False, compare=False)
     workers: int = field(kw_only=True)
 
@@ -111,31 +114,47 @@ class SharedRun(Run):
                 results[row] = output
         return results
 
+    def _wrap(self, outputs: Sequence[Output]) -> Prediction:
+        return self.alone._wrap(outputs)
+
 
 def _share(pool: ProcessPoolExecutor, do: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
     """Yield the result of each job, in order."""
     try:
-        with starting_deaf():
+        with starting_workers():
             results = pool.map(do, jobs)
         yield from results
     except BrokenProcessPool:
-        raise Seq2SeeError("a worker ended early, perhaps for want of memory; take fewer workers.") from None
+        raise Seq2SeeError(
+            "a worker process ended early; if the system ended it for want of memory, take fewer workers."
+        ) from None
 
 
-_runs: list[Run] = []  # the one run of a worker
+_opened: list[Run | Seq2SeeError] = []  # the one run of a worker, or why it could not be loaded
 
 
 def _open(paths: Sequence[Path]) -> None:
     serve_parent()
     torch.set_num_threads(1)
-    _runs.append(load(paths, trust=True))  # the process that started this worker has loaded the same folders before
+    try:
+        _opened.append(load(paths, trust=True))  # who started this worker has loaded the same folders before
+    except Seq2SeeError as error:
+        _opened.append(error)  # an error here would end the worker without a word
+
+
+def _get_run() -> Run:
+    opened = _opened[-1]
+    if isinstance(opened, Seq2SeeError):
+        raise opened
+    return opened
 
 
 def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
-    return _runs[0].decode(*job)
+    return _get_run().decode(*job)
 
 
 def _greet(_: int) -> int:
     """Return the id of the process that does this job, slowly enough for others to take one too."""
+    _get_run()
     time.sleep(0.02)
     return os.getpid()

@@ -11,8 +11,8 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.runs.prediction import Prediction
 from seq2see.runs.prediction_json import PredictionJson
-from seq2see.runs.run import Prediction
 from seq2see.search.hypothesis import reports_margins
 from seq2see.serve.batch_queue import DecodeJob
 from seq2see.serve.handler import RequestHandler, wait_for_disconnect

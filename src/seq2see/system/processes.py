@@ -3,10 +3,12 @@
 import ctypes
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import parent_process
+from types import ModuleType
 
 INTERRUPT = (signal.SIGINT,)  # Ctrl-C, which a terminal sends to all processes of a program at once
 REQUESTS = (signal.SIGINT, signal.SIGTERM)  # and what a supervisor sends
@@ -41,19 +43,24 @@ def _keep_memory() -> None:
 
 
 @contextmanager
-def starting_deaf(to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
-    """Let processes that are started inside the block ignore some signals from their first moment on.
+def starting_workers(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
+    """Let processes that are started inside the block ignore some signals, and not import the main module.
+
+    A spawned process imports the main module of the program that starts it, so that a script without
+    `if __name__ == "__main__":` would run a second time there. Nothing that workers are sent is defined in it.
 
     Args:
-        to: the signals; this process ignores them, too, while the block runs. Outside the main thread nothing happens.
+        deaf_to: the signals, which are ignored from the first moment on; this process ignores them, too, while the
+            block runs. Outside the main thread no signal is ignored, because only the main thread may set handlers.
     """
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in to}
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in deaf_to} if is_main else {}
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")  # one without a file to import
     try:
         yield
     finally:
+        sys.modules["__main__"] = program
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -13,7 +13,7 @@ from seq2see.models.network import Network
 from seq2see.objectives.minimum_risk import Reward
 from seq2see.runs.folder import RunFolder
 from seq2see.system.foreign_code import admit
-from seq2see.system.processes import REQUESTS, serve_parent, starting_deaf
+from seq2see.system.processes import REQUESTS, serve_parent, starting_workers
 from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.learner import Learner
 from seq2see.training.parallel_plan import ParallelPlan
@@ -68,7 +68,7 @@ class WorkerProcess:
         context = get_context("spawn")  # a process with threads must not be forked
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=serve, args=(theirs, setup))
-        with starting_deaf(REQUESTS):
+        with starting_workers(REQUESTS):
             self.process.start()
         theirs.close()  # so that the worker alone holds it, and its end is noticed here
 
