@@ -10,8 +10,9 @@ import pytest
 from seq2see.core.errors import TokenError
 from seq2see.core.registry import find, names, part
 from seq2see.core.special_tokens import END, SPECIAL_TOKENS, UNKNOWN
+from seq2see.core.words import find_words
 from seq2see.data.tokenizers import Tokenizer
-from seq2see.data.trainable_tokenizers import Words
+from seq2see.data.trainable_tokenizers import Characters, Words
 
 TEXTS = [
     "",
@@ -223,3 +224,36 @@ def test_words_of_scripts_without_spaces_are_letters(text: str, words: list[str]
 def test_words_without_punctuation(text: str, kept: str) -> None:
     words = Words(min_count=1, lowercase=True, punctuation=False).learn([text])
     assert words.decode(list(words.encode(text).ids)) == kept
+
+
+CLUSTERS = ["क्षि", "स्त्री", "ক্ষ", "ശ്ര", "ಕ್ಷ", "ශ්‍රී", "ខ្មែ", "กำ", "שָׁ", "e\u0301", "👨‍👩‍👧", "🇩🇪", "한"]
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_a_character_is_not_cut_from_its_marks(cluster: str) -> None:
+    text = f"{cluster}a {cluster}{cluster}."
+    tokenizer = Characters(normalise="none").learn([text])
+    encoding = tokenizer.encode(text)
+    assert [token.text for token in encoding.tokens[:-1]] == [cluster, "a", " ", cluster, cluster, "."]
+    assert all(text[token.start : token.end] == token.text for token in encoding.tokens[:-1])
+    assert tokenizer.decode(encoding.ids) == text
+    assert [token.text for token in tokenizer.tokens(encoding.ids)[:-1]] == [t.text for t in encoding.tokens[:-1]]
+    assert [text[start:end] for start, end in find_words(text, "characters")] == [cluster, "a", cluster, cluster, "."]
+    again = Tokenizer.from_json(tokenizer.to_json())
+    assert again.encode(text) == encoding
+
+
+def test_consonants_that_nothing_joins_are_two_characters() -> None:
+    texts = ["क\u094d\u200cष", "க்ஷ", "नम"]  # a ZWNJ, a script without conjuncts, no virama
+    assert [len(find_words(text, "characters")) for text in texts] == [2, 2, 2]
+    assert [len(Characters().learn(texts).encode(text).ids) for text in texts] == [3, 3, 3]
+
+
+def test_a_file_with_the_pattern_of_code_points_stays_as_it_was() -> None:
+    text = "क्षि é"
+    older = json.loads(Characters().learn(list(text)).to_json())
+    older["pre_tokenizer"]["pattern"] = {"Regex": r"[\s\S]"}
+    tokenizer = Tokenizer.from_json(json.dumps(older))
+    assert [token.text for token in tokenizer.encode(text).tokens[:-1]] == list(text)
+    assert len(tokenizer.unknown(text)) == 0
+    assert tokenizer.decode(tokenizer.encode(text).ids) == text

@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal
-from unicodedata import category
 
 import regex
 
@@ -14,6 +12,16 @@ Span = tuple[int, int]  # start and end in the text
 # scripts that put no spaces between words, for a class of a regular expression
 UNSPACED = "".join(rf"\p{{{script}}}" for script in ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar"))
 UNSPACED_LETTER = regex.compile(f"[{UNSPACED}]")
+# what a reader takes for one character: a letter with its marks (an extended grapheme cluster, Unicode Annex 29),
+# also of consonants that a virama joins, as in क्षि, which \X alone cuts; the virama of Sinhala joins with a ZWJ
+VIRAMAS = "".join(map(chr, (0x94D, 0x9CD, 0xACD, 0xB4D, 0xC4D, 0xCCD, 0xD4D, 0x1039, 0x17D2, 0x1A60, 0x1B44, 0xA9C0)))
+VIRAMA_OF_SINHALA, JOINER = "\u0dca", "\u200d"
+JOINED = (
+    rf"\p{{Lo}}(?:(?![{VIRAMAS}{VIRAMA_OF_SINHALA}])\p{{M}})*"
+    rf"(?:[{VIRAMAS}]{JOINER}?|{VIRAMA_OF_SINHALA}{JOINER})(?=\p{{Lo}})"
+)
+CLUSTER = rf"(?:{JOINED})*\X"
+GRAPHEME = regex.compile(CLUSTER)
 MAX_CHARACTERS_PER_SPACE = 20  # in a script with spaces between words
 
 
@@ -40,14 +48,12 @@ def has_spaces(texts: Sequence[str]) -> bool:
 
 
 def find_words(text: str, unit: Unit) -> list[Span]:
-    """Return the start and end of each word, or of each character with its accents; spaces belong to none.
+    """Return the start and end of each word, or of each character with its marks; spaces belong to none.
 
     Args:
         text: the text that the offsets count characters of.
-        unit: `words` are what is between spaces; `characters` take the combining marks behind them along.
+        unit: `words` are what is between spaces; `characters` are extended grapheme clusters.
     """
     if unit == "words":
         return [match.span() for match in re.finditer(r"\S+", text)]
-    starts = [place for place, char in enumerate(text) if not category(char).startswith("M") or not place]
-    spans = pairwise([*starts, len(text)])
-    return [(start, end) for start, end in spans if text[start:end].strip()]
+    return [match.span() for match in GRAPHEME.finditer(text) if match.group().strip()]

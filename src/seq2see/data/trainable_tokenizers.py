@@ -10,7 +10,7 @@ from tokenizers import Regex, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
 
 from seq2see.core.special_tokens import SPECIAL_TOKENS, UNKNOWN
-from seq2see.core.words import UNSPACED
+from seq2see.core.words import CLUSTER, UNSPACED
 from seq2see.data.tokenizers import SPACE, Tokenizer
 
 UNKNOWN_MARK = SPECIAL_TOKENS[UNKNOWN]
@@ -29,7 +29,10 @@ _NORMALIZERS: dict[Normalisation, list[normalizers.Normalizer]] = {
 
 
 class Characters:
-    """One token for each character.
+    """One token for each character with its marks (an extended grapheme cluster), so that क्षि is one.
+
+    The tokenizer's file holds the pattern that divides texts, so that older files, whose tokens are code points, stay
+    as they are.
 
     Args:
         min_count: how often a character must occur in the training texts; rarer ones are unknown tokens.
@@ -48,7 +51,7 @@ class Characters:
         """
         backend = Backend(models.WordLevel(unk_token=UNKNOWN_MARK))
         backend.normalizer = normalizers.Sequence(_NORMALIZERS[self.normalise])
-        backend.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), "isolated")
+        backend.pre_tokenizer = pre_tokenizers.Split(Regex(CLUSTER), "isolated")
         return _fill(backend, texts, self.min_count, limit=None)
 
 

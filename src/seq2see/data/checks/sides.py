@@ -10,9 +10,9 @@ from jaxtyping import Float
 from PIL import Image
 
 from seq2see.core.errors import DataError
-from seq2see.core.words import has_spaces
+from seq2see.core.words import GRAPHEME, has_spaces
 from seq2see.data.checks.infer import infer_labels, spread
-from seq2see.data.checks.symbols import GRAPHEME, looks_like_symbol
+from seq2see.data.checks.symbols import looks_like_symbol
 from seq2see.data.formats.image_file import measure_image, read_image
 from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import Pairs

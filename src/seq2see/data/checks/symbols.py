@@ -7,6 +7,7 @@ from unicodedata import category
 
 import regex
 
+from seq2see.core.words import GRAPHEME
 from seq2see.data.checks.infer import spread
 
 MAX_COUNTED_TEXTS = 20_000  # more would give the same answer
@@ -22,7 +23,6 @@ MIN_SHARE_OF_TAGGED = 0.95  # of the texts, with one tag for each word of the so
 MIN_LENGTHS = 3  # different numbers of words of the sources, or as many on either side mean nothing
 MIN_WORDS_PER_TAG = 3  # different words of the sources for each different tag
 
-GRAPHEME = regex.compile(r"\X")
 SYMBOL = regex.compile(
     r"[\p{P}\p{S}]+"  # a mark
     r"|[^\s\p{P}]*(?:_|[\p{L}\p{M}][=<>|/@#$:+*^~\\]|[=<>|/@#$:+*^~\\]\p{L})\S*"  # I_JUMP, <eos>, PRP$
