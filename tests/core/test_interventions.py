@@ -1,10 +1,13 @@
 """Changes to attention do what they say, where they say, and nothing else."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 import torch
 
 from seq2see.core.errors import AttentionError
-from seq2see.core.interventions import Intervention, changing
+from seq2see.core.interventions import Intervention, changing, list_interventions
 from seq2see.core.registry import Part
 from seq2see.core.trace import tracing
 from seq2see.nn.multihead import MultiHead
@@ -62,9 +65,41 @@ def test_temperature_divides_the_scores() -> None:
     assert torch.equal(half[:, 1], own[:, 1])
 
 
-@pytest.mark.parametrize(
-    "change", [Intervention("atend"), Intervention("attend", (4,), weights="none"), Intervention("", temperature=-1.0)]
-)
+@pytest.mark.parametrize("change", [Intervention("atend"), Intervention("attend", (4,), weights="none")])
 def test_what_is_not_there_cannot_be_changed(change: Intervention) -> None:
     with pytest.raises(AttentionError, match="attend"):
         look(change)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"weights": "foo"}, r"weights must be one of own, none, uniform; got 'foo'\.$"),
+        ({"heads": 2}, r"heads must be a tuple of numbers from 1, such as \(2,\), or None; got 2\.$"),
+        ({"heads": (0,)}, r"numbers from 1.*got \(0,\)\.$"),
+        ({"heads": ("1",)}, "numbers from 1"),
+        ({"temperature": -1.0}, r"a temperature must be a number from 1e-06; got -1\.0\.$"),
+        ({"temperature": float("nan")}, "got nan"),
+        ({"temperature": "cold"}, "got 'cold'"),
+    ],
+    ids=str,
+)
+def test_what_no_intervention_can_be_is_one_sentence(options: dict[str, Any], sentence: str) -> None:
+    change = Intervention("attend")
+    vars(change).update(options)  # past the check of types that the tests run under
+    with pytest.raises(AttentionError, match=sentence):
+        change.__post_init__()
+
+
+def test_interventions_are_listed_by_the_names_of_the_model_that_is_asked() -> None:
+    model = torch.nn.ModuleDict({"one": MODEL, "other": torch.nn.Linear(1, 1)})
+    change = Intervention("attend", (2,), weights="none")
+    assert list_interventions(model) == ()
+    with changing(MODEL, [change]):
+        assert list_interventions(MODEL) == (change,)
+        assert list_interventions(model) == (replace(change, name="one.attend"),)
+        with changing(model["other"], ()):  # another model: the interventions of this one go on
+            assert list_interventions(MODEL) == (change,)
+        with changing(model, ()):
+            assert list_interventions(MODEL) == ()
+    assert list_interventions(MODEL) == ()

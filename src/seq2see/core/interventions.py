@@ -1,10 +1,11 @@
 """Interventions: changing a model's attention weights while it runs, to see how its output changes."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float
@@ -13,6 +14,8 @@ from torch import Tensor, nn
 from seq2see.core.errors import AttentionError
 
 COLDEST = 1e-6  # the lowest temperature; below, scores that are divided by it leave the range of floats
+
+Weights = Literal["own", "none", "uniform"]
 
 _active: ContextVar["dict[nn.Module, list[Intervention]] | None"] = ContextVar("seq2see_changes", default=None)
 
@@ -28,12 +31,23 @@ class Intervention:
             arXiv:1905.10650, section 2.3); `uniform` makes them equal for all keys the head may attend to.
         temperature: divides the scores before they are normalised; those of a Neural Turing Machine's head when it
             sharpens.
+
+    Raises:
+        AttentionError: if weights, heads or temperature are none of these.
     """
 
     name: str
     heads: tuple[int, ...] | None = None
-    weights: Literal["own", "none", "uniform"] = "own"
+    weights: Weights = "own"
     temperature: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.weights not in get_args(Weights):
+            raise AttentionError(f"weights must be one of {', '.join(get_args(Weights))}; got {self.weights!r}.")
+        if self.heads is not None and not _are_numbers(self.heads):
+            raise AttentionError(f"heads must be a tuple of numbers from 1, such as (2,), or None; got {self.heads!r}.")
+        if not isinstance(self.temperature, float | int) or not COLDEST <= self.temperature < math.inf:
+            raise AttentionError(f"a temperature must be a number from {COLDEST}; got {self.temperature!r}.")
 
     def chosen(self, scores: Float[Tensor, "b h t s"]) -> Bool[Tensor, "1 h 1 1"]:
         """Return which heads it changes.
@@ -55,6 +69,10 @@ class Intervention:
         return chosen[None, :, None, None]
 
 
+def _are_numbers(heads: object) -> bool:
+    return isinstance(heads, tuple) and all(type(head) is int and head >= 1 for head in heads)
+
+
 def active_changes(module: nn.Module) -> Sequence[Intervention]:
     """Return the interventions in one Attend that are active now.
 
@@ -63,6 +81,17 @@ def active_changes(module: nn.Module) -> Sequence[Intervention]:
     """
     active = _active.get()
     return () if active is None else active.get(module, ())
+
+
+def list_interventions(model: nn.Module) -> tuple[Intervention, ...]:
+    """Return the interventions in a model that are active now, so that `changing` can apply them again later.
+
+    Args:
+        model: the model; the interventions name its modules, whatever model `changing` was called with.
+    """
+    return tuple(
+        replace(change, name=name) for name, module in model.named_modules() for change in active_changes(module)
+    )
 
 
 def temper(scores: Float[Tensor, "b h t s"], changes: Sequence[Intervention]) -> Float[Tensor, "b h t s"]:
@@ -99,23 +128,24 @@ def overrule(
 
 @contextmanager
 def changing(model: nn.Module, changes: Sequence[Intervention]) -> Iterator[None]:
-    """Apply interventions in some Attends of a model inside the block; they replace those of an outer block.
+    """Apply interventions in some Attends of a model inside the block; they replace those of an outer block in it.
+
+    What was predicted inside the block keeps its interventions: its attention can be read after the block.
 
     Args:
         model: the model whose modules the interventions name.
         changes: the interventions; several of one Attend apply one after the other.
 
     Raises:
-        AttentionError: if a name is not that of an Attend of the model, or a temperature is too low.
+        AttentionError: if a name is not that of an Attend of the model.
     """
     modules = dict(model.named_modules())
-    found: dict[nn.Module, list[Intervention]] = {}
+    own = set(modules.values())
+    found = {module: list(changes) for module, changes in (_active.get() or {}).items() if module not in own}
     for change in changes:
         if change.name not in modules or not hasattr(modules[change.name], "normalise"):
             known = ", ".join(name for name, module in modules.items() if hasattr(module, "normalise"))
             raise AttentionError(f"there is no attention named {change.name!r} (known: {known or 'none'}).")
-        if not change.temperature >= COLDEST:
-            raise AttentionError(f"a temperature must be at least {COLDEST}; got {change.temperature}.")
         found.setdefault(modules[change.name], []).append(change)
     token = _active.set(found or None)
     try:

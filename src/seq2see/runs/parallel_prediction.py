@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TypeVar
 import torch
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.interventions import Intervention, changing, list_interventions
 from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run, load
@@ -29,6 +30,8 @@ MIN_PARAMETERS = 1_000_000  # a smaller model counts as this many: its steps tak
 # parameters that a source counts as beside its model: an image encoder goes over every position of an image
 SOURCE_COSTS = {"text": 0, "images": 20_000_000}
 
+# texts, prefixes, how they are decoded, and the interventions in each run
+DecodingJob = tuple[Sequence[str], Sequence[Prefix], Decoding, Sequence[Sequence[Intervention]]]
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -105,8 +108,9 @@ class SharedRun(Run):
             raise Seq2SeeError("an observer needs the search in its own process; got workers; take one worker.")
         plan = self.task.plan(texts, decoding.search, workers=self.workers)
         results: list[list[Output]] = [[Output("", 0.0, (), (), text)] for text in texts]
+        changes = [list_interventions(one.model) for one in (self, *self.others)]
         jobs = [
-            ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), decoding)
+            ([texts[row] for row in rows], [prefixes[row] for row in rows] if prefixes else (), decoding, changes)
             for rows in plan
         ]
         for rows, outputs in zip(plan, _share(self.pool, _decode, jobs), strict=True):
@@ -149,8 +153,13 @@ def _get_run() -> Run:
     return opened
 
 
-def _decode(job: tuple[Sequence[str], Sequence[Prefix], Decoding]) -> list[list[Output]]:
-    return _get_run().decode(*job)
+def _decode(job: DecodingJob) -> list[list[Output]]:
+    texts, prefixes, decoding, interventions = job
+    run = _get_run()
+    with ExitStack() as stack:
+        for one, changes in zip((run, *run.others), interventions, strict=True):
+            stack.enter_context(changing(one.model, changes))
+        return run.decode(texts, prefixes, decoding)
 
 
 def _greet(_: int) -> int:

@@ -6,6 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.core.interventions import Intervention, changing
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.classifier_attention import explain_label, explain_layers
 from seq2see.explain.occlusion import measure_drops
@@ -24,10 +25,12 @@ class Prediction(Output):
     Args:
         run: the run that predicted it.
         alternatives: the further outputs of an n-best list, best first; empty if one output was asked for.
+        interventions: those under which it was predicted; its attention is that of the model under the same ones.
     """
 
     run: "Run" = field(kw_only=True, repr=False, compare=False)
     alternatives: tuple["Prediction", ...] = ()
+    interventions: tuple[Intervention, ...] = ()
 
     def __str__(self) -> str:
         return self.text
@@ -37,9 +40,10 @@ class Prediction(Output):
         """Return the attention of the model under forced decoding of this output; of an ensemble, of its first run."""
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
-        if not self.run.task.writes_text:
-            return explain_label(*self.run.classification, self)
-        trace = explain_text(*self.run.transduction, self.source, self.ids)
+        with changing(self.run.model, self.interventions):
+            if not self.run.task.writes_text:
+                return explain_label(*self.run.classification, self)
+            trace = explain_text(*self.run.transduction, self.source, self.ids)
         # the tokens of this output, where source words may have replaced unknown ones, with the run's confidences
         tokens = zip(self.tokens, trace.target_tokens, strict=True)
         shown = tuple(replace(token, confidence=seen.confidence) for token, seen in tokens)
@@ -50,7 +54,8 @@ class Prediction(Output):
         """Return the self-attention behind the label of a text, in every layer of the encoder, head by head."""
         if self.run.task.writes_text or not self.ids:
             raise Seq2SeeError("layers are those behind the label of a text; see attention.")
-        return explain_layers(*self.run.classification, self)
+        with changing(self.run.model, self.interventions):
+            return explain_layers(*self.run.classification, self)
 
     @cached_property
     def faithfulness(self) -> OutputTrace:
@@ -59,7 +64,8 @@ class Prediction(Output):
             trace = self.attention
         except AttentionError:  # occlusion needs none
             trace = trace_without_attention(self.run.task, self)
-        return measure_drops(self.run.task, self.run.model, trace, self)
+        with changing(self.run.model, self.interventions):
+            return measure_drops(self.run.task, self.run.model, trace, self)
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
+from seq2see.core.interventions import list_interventions
 from seq2see.core.special_tokens import UNKNOWN
 from seq2see.data.modalities.target import match_targets
 from seq2see.explain.copy_unknown import replace_unknown
@@ -215,7 +216,8 @@ class Run:
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         if not outputs:
             raise SearchError(f"nothing was found: the weights of {self.folder.path} are not numbers; train it again.")
-        first, *others = [Prediction(**vars(output), run=self) for output in outputs]
+        changes = list_interventions(self.model)
+        first, *others = [Prediction(**vars(output), run=self, interventions=changes) for output in outputs]
         return replace(first, alternatives=tuple(others))
 
 
