@@ -1,5 +1,8 @@
 """What people give a run: a list of images keeps its lines, and a line that is far too long is named."""
 
+import gzip
+import re
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from seq2see.cli.inputs import check_pairs, read_images, warn_of_columns, warn_of_length
+from seq2see.cli.inputs import check_pairs, read_images, read_inputs, warn_of_length
 from seq2see.cli.search_options import warn_of_labels
 from seq2see.core.errors import DataError
 from seq2see.data.modalities.image import ImageModality
@@ -43,20 +46,56 @@ def test_a_line_longer_than_all_of_training_is_named(capsys: pytest.CaptureFixtu
     assert "the input has 10 tokens" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "warns"),
-    [
-        ("a.tsv", "one\ttwo", True),
-        ("a.jsonl", '{"source": "one"}', True),
-        ("a.tsv", "one", False),
-        ("a.txt", "one\ttwo", False),
-    ],
-)
-def test_a_file_of_pairs_is_not_taken_for_inputs_in_silence(
-    name: str, line: str, warns: bool, capsys: pytest.CaptureFixture[str]
+TABLES = [
+    ("a.tsv", "id\tphrases\n1\tone two\n", "phrases"),
+    ("a.csv", "id,text,label\n1,one,x\n2,two,y\n", "text"),
+    ("a.csv", "utterance\none, two\nthree\n", "COLUMN"),
+    ("a.csv", '"one, two"\n"three"\n', "one, two"),
+    ("a.csv.gz", "id;words\n1;one\n2;two\n", "words"),
+    ("a.csv", "1,one\n2,two\n", "2"),
+    ("a.csv", "one,uno\ntwo,dos\n", "COLUMN"),
+    ("a.csv", "who,x1\none,uno\ntwo,dos\n", "x1"),
+    ("a.jsonl", '{"id": 1, "body": "one"}\n', "body"),
+    ("a.json", '[{"id": 1, "odd name": "one"}]', "odd name"),
+    ("a.txt", '{"id": 1, "a": "one"}\n{"id": 2, "a": "two"}\n', "a"),
+    ("a.txt", "id\ta\n1\tone\n2\ttwo\n", "a"),
+]
+TEXTS = [
+    ("a.txt", "one, two, three\nfour, five, six\n"),
+    ("a.txt", "text\none\n"),
+    ("a.txt", "one\ttwo\n"),
+    ("a.txt", "one\ttwo\nthree\n"),
+    ("a.txt", "{one}\ntwo\n"),
+    ("a.tsv", "one\ntwo\n"),
+    ("a.csv", "one\ntwo\n"),
+    ("a.csv", ""),
+]
+
+
+def make_text_run(trained: str) -> Any:
+    """A run that reads texts, and was trained on a column of this name."""
+    task = SimpleNamespace(source=SimpleNamespace(reads="text", accepts=lambda file: True))
+    return SimpleNamespace(task=task, config=SimpleNamespace(data=SimpleNamespace(fields=(trained, "target"))))
+
+
+@pytest.mark.parametrize(("name", "content", "column"), TABLES)
+def test_a_table_is_refused_and_its_column_of_texts_proposed(
+    tmp_path: Path, name: str, content: str, column: str
 ) -> None:
-    warn_of_columns(Path(name), [line])
-    assert ("with all its columns" in capsys.readouterr().err) == warns
+    file = tmp_path / name
+    file.write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    run = make_text_run("x1")
+    with pytest.raises(DataError, match=re.escape(f"with --fields {shlex.quote(column)} (a name of")) as caught:
+        read_inputs(run, [file])
+    assert str(caught.value).startswith(f"{file}: this is a table")
+    assert "give --lines" in str(caught.value)
+    assert read_inputs(run, [file], tables=True) == content.splitlines()
+
+
+@pytest.mark.parametrize(("name", "content"), TEXTS)
+def test_texts_with_commas_and_tabs_stay_texts(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    assert read_inputs(make_text_run("x1"), [tmp_path / name]) == content.splitlines()
 
 
 def test_data_of_another_kind_or_with_other_labels_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

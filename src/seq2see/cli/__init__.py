@@ -15,6 +15,7 @@ __all__ = [
     "inspect",
     "parts",
     "predict",
+    "predicted_table",
     "presets",
     "progress_bar",
     "quickstart",

@@ -1,5 +1,6 @@
 """The inputs of a run on the command line: lines of a file or of standard input, images, or folders of them."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,57 +16,88 @@ if TYPE_CHECKING:
     from seq2see.data.pairs import Pairs
     from seq2see.runs.run import Run
 
-COLUMNS = {".tsv": "\t", ".csv": ",", ".jsonl": "{", ".ndjson": "{"}  # by file ending: a sign of several columns
 
-
-def read_inputs(run: "Run", files: Sequence[Path]) -> list[str]:
+def read_inputs(run: "Run", files: Sequence[Path], *, encoding: str | None = None, tables: bool = False) -> list[str]:
     """Return the sources that files contain or name, in order.
 
     Args:
         run: the run, which reads texts or images.
         files: one file of texts, or images, folders and lists of images; none, or `-`, is standard input.
+        encoding: the encoding of texts and lists; None takes UTF-8, or guesses another one.
+        tables: whether a line of a table is one input too; else a table is refused.
 
     Raises:
         DataError: the run reads something else, or a file cannot be read.
     """
-    return READERS[run.task.source.reads](run, files)
+    from seq2see.data.formats.table_kind import find_kind
+
+    for file in () if tables else files:
+        if find_kind(file.name) == "parquet":
+            refuse_table(run, file, [])
+    return READERS[run.task.source.reads](run, files, encoding, tables)
 
 
-def read_text_file(run: "Run", files: Sequence[Path]) -> list[str]:
+def read_text_file(run: "Run", files: Sequence[Path], encoding: str | None, tables: bool) -> list[str]:
     """Return the lines of one file, each of which is a text.
 
     Args:
         run: a run that reads texts.
         files: one file at most; none is standard input.
+        encoding: the encoding of the file; None takes UTF-8, or guesses another one.
+        tables: whether a table is permitted.
 
     Raises:
-        DataError: there are several files, or the file is an image.
+        DataError: there are several files, or the file is an image or a table.
     """
+    from seq2see.data.formats.table_kind import resembles_table
+
     if len(files) > 1:
         raise DataError(f"this run reads texts, one a line of one file; got {len(files)} files; join them first.")
     for file in files:
         refuse_image(run, file)
     file = files[0] if files else Path("-")
-    lines = read_lines(file)
-    warn_of_columns(file, lines)
+    lines = read_lines(file, encoding)
+    if not tables and resembles_table(file.name, lines):
+        refuse_table(run, file, lines)
     return lines
 
 
-def warn_of_columns(file: Path, lines: Sequence[str]) -> None:
-    """Warn if a file has columns, because every whole line of it is one input.
+def refuse_table(run: "Run", file: Path, lines: Sequence[str]) -> None:
+    """Refuse a table of which no column is named, and propose the column of the sources.
 
     Args:
-        file: the file, whose ending says whether it may have columns.
-        lines: its lines, of which the first is checked.
+        run: the run, which may have been trained on a column of the same name.
+        file: the file, or `-` for standard input.
+        lines: its lines; empty for Parquet.
+
+    Raises:
+        DataError: always.
     """
-    sign = COLUMNS.get(file.suffix.lower())
-    if sign is not None and any(sign in line for line in lines[:1]):
-        typer.secho(
-            f"warning: {file}: every whole line is one input, with all its columns; give a file of inputs alone "
-            "(for pairs there is `seq2see evaluate`).",
-            fg=typer.colors.YELLOW,
-            err=True,
-        )
+    from seq2see.data.formats.data_table import propose_column, read_table
+    from seq2see.data.formats.headers import list_names
+    from seq2see.data.formats.lines import ReadReport
+
+    trained = run.config.data.fields
+    try:
+        table = read_table(file, lines, "", ReadReport())
+        names, column = table.names, propose_column(table, trained[0] if trained else None)
+    except DataError:  # it cannot be read as it is
+        names, column = tuple(lines[:1]), None
+    raise DataError(
+        f"this is a table whose first row has {list_names(names)}; name the column to predict with "
+        f"--fields {shlex.quote(column or 'COLUMN')} (a name of the header, or a number), or give --lines to read "
+        "every whole line as one input.",
+        file=name_input(file),
+    )
+
+
+def name_input(file: Path) -> str:
+    """Return the name of a file in messages.
+
+    Args:
+        file: a file, or `-` for standard input.
+    """
+    return "standard input" if str(file) == "-" else str(file)
 
 
 def refuse_image(run: "Run", file: Path) -> None:
@@ -137,32 +169,44 @@ def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") 
         )
 
 
-def read_lines(file: Path) -> list[str]:
-    """Return the lines of a file.
+def read_lines(file: Path, encoding: str | None = None) -> list[str]:
+    """Return the lines of a file; print the encoding if it had to be guessed.
 
     Args:
-        file: the file, in UTF-8; `-` is standard input.
+        file: the file; `-` is standard input.
+        encoding: its encoding; None takes UTF-8, or guesses another one.
     """
-    from seq2see.data.formats.encodings import decode
+    from seq2see.data.formats.encodings import UTF8, check_encoding, decode, guess_encoding
     from seq2see.data.formats.lines import read_bytes, split_lines
 
     if str(file) == "-" and sys.stdin.isatty():
         typer.echo("type one input a line, and Ctrl-D when done", err=True)
-    data = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file)
-    return split_lines(decode(data, "standard input" if str(file) == "-" else str(file)))
+    data, name = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file), name_input(file)
+    chosen = check_encoding(encoding) if encoding is not None else guess_encoding(data, name)
+    if encoding is None and chosen != UTF8:
+        message = f"warning: {name}: the text is not UTF-8, and is read as {chosen}; --encoding names another."
+        typer.secho(message, fg=typer.colors.YELLOW, err=True)
+    return split_lines(decode(data, name, chosen))
 
 
-def read_image_files(run: "Run", files: Sequence[Path]) -> list[str]:
+def read_image_files(run: "Run", files: Sequence[Path], encoding: str | None, tables: bool) -> list[str]:
     """Return the paths of images for a run that reads images.
 
     Args:
         run: the run.
         files: the images, folders or lists, as for `read_images`.
+        encoding: the encoding of lists; None takes UTF-8, or guesses another one.
+        tables: whether lines of a table are paths.
     """
-    return read_images(run.task.source, files)
+    from seq2see.data.formats.table_kind import find_kind
+
+    for file in () if tables else files:
+        if find_kind(file.name) is not None:
+            refuse_table(run, file, read_lines(file, encoding))
+    return read_images(run.task.source, files, encoding=encoding)
 
 
-def read_images(images: "Modality", files: Sequence[Path]) -> list[str]:
+def read_images(images: "Modality", files: Sequence[Path], *, encoding: str | None = None) -> list[str]:
     """Return the paths of all images that can be read, and warn of the others.
 
     Args:
@@ -170,11 +214,12 @@ def read_images(images: "Modality", files: Sequence[Path]) -> list[str]:
         files: images, folders of images, or lists: a .txt or .lst file, or `-` for standard input, with a path in each
             line. An image that cannot be read is left out, but in a list its line becomes blank. No files: standard
             input.
+        encoding: the encoding of lists; None takes UTF-8, or guesses another one.
 
     Raises:
         DataError: no image can be read.
     """
-    named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_images(file)]
+    named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_images(file, encoding)]
     broken = images.find_broken(path for path, _ in named if path.strip())
     for error in broken.values():
         typer.secho(f"warning: left out: {error}", fg=typer.colors.YELLOW, err=True)
@@ -184,19 +229,21 @@ def read_images(images: "Modality", files: Sequence[Path]) -> list[str]:
     return kept
 
 
-def _list_images(file: Path) -> list[str]:
+def _list_images(file: Path, encoding: str | None) -> list[str]:
     """Return an image itself, the images in a folder and its sub-folders, or the lines of a list."""
     from seq2see.data.formats.folders import list_files
     from seq2see.data.formats.image_paths import IMAGE_ENDINGS
 
     if file.is_dir():
         return [path for path in list_files(file) if path.lower().endswith(IMAGE_ENDINGS)]
-    return read_lines(file) if _is_list(file) else [str(file)]
+    return read_lines(file, encoding) if _is_list(file) else [str(file)]
 
 
 def _is_list(file: Path) -> bool:
     """Tell whether a file is a list of images."""
-    return str(file) == "-" or file.suffix.lower() in (".txt", ".lst")
+    from seq2see.data.formats.table_kind import find_kind
+
+    return str(file) == "-" or file.suffix.lower() in (".txt", ".lst") or find_kind(file.name) is not None
 
 
 READERS = {"text": read_text_file, "images": read_image_files}  # by what a run reads

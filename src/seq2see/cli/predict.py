@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from seq2see.cli.data_options import keep_inputs
-from seq2see.cli.inputs import read_inputs, warn_of_length
+from seq2see.cli.data_options import EncodingOption, keep_inputs
+from seq2see.cli.inputs import warn_of_length
+from seq2see.cli.predicted_table import choose_kind, gather_inputs, save_table
 from seq2see.cli.search_options import (
     WithOption,
     WorkersOption,
@@ -33,6 +34,29 @@ class Format(StrEnum):
 
     text = "text"
     jsonl = "jsonl"
+    table = "table"
+
+
+ColumnOption = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Predict this column of a table, by its name, or number without a header."),
+]
+LinesOption = Annotated[bool, typer.Option("--lines", help="Read every whole line as one input, even of a table.")]
+PrefixOption = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="What every output begins with; a space at its end completes the word."),
+]
+PrefixFileOption = Annotated[
+    Path | None, typer.Option(help="A file with a prefix for each line of the input, blank for none.")
+]
+FormatOption = Annotated[
+    Format | None,
+    typer.Option(
+        "--format",
+        help="Plain text, JSON lines with scores, or a table with new columns.",
+        show_default="table with --fields, else text",
+    ),
+]
 
 
 @with_decode_options()
@@ -46,16 +70,14 @@ def predict(
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
     options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
-    prefix: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="What every output begins with; a space at its end completes the word."),
-    ] = None,
-    prefix_file: Annotated[
-        Path | None, typer.Option(help="A file with a prefix for each line of the input, blank for none.")
-    ] = None,
+    fields: ColumnOption = None,
+    lines: LinesOption = False,
+    encoding: EncodingOption = None,
+    prefix: PrefixOption = None,
+    prefix_file: PrefixFileOption = None,
     others: WithOption = None,
     workers: WorkersOption = 0,
-    form: Annotated[Format, typer.Option("--format", help="Plain text, or JSON lines with scores.")] = Format.text,
+    form: FormatOption = None,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
@@ -68,7 +90,9 @@ def predict(
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
       seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
       seq2see predict runs/captions dog.jpg holidays/
+      seq2see predict runs/reviews reviews.csv --fields text -o predicted.csv
     """
+    form = choose_format(form, fields=fields, lines=lines, attention=attention)
     check_files(files or [])
     keep_inputs([out, alignments], [*(files or []), prefix_file])
     import seq2see
@@ -76,20 +100,44 @@ def predict(
     from seq2see.runs.word_alignment import record_alignments
 
     loaded = seq2see.load([run, *(others or [])], trust=trust)
-    lines = read_inputs(loaded, files or [])
+    table, sources = gather_inputs(loaded, files or [], field=fields, lines=lines, encoding=encoding)
+    kind = choose_kind(table, out) if form is Format.table else None
     warn_of_labels(loaded, options, prefix=prefix, prefix_file=prefix_file)
-    prefixes = read_prefixes(prefix, prefix_file, len(lines))
+    prefixes = read_prefixes(prefix, prefix_file, len(sources))
     if options.max_length is None:
-        warn_of_length(loaded, lines, "or cut it, or give --max-length")
+        warn_of_length(loaded, sources, "or cut it, or give --max-length")
     decoding = loaded.choose_decoding(options)
-    several = max(len(lines), len(files or [])) > 1
-    with start_workers(loaded, workers or choose_workers(loaded, len(lines), decoding.search)) as shared:
-        predictions = record_alignments(loaded, predict_lines(shared, lines, prefixes, decoding), alignments)
-        if attention or form is Format.jsonl:
+    several = max(len(sources), len(files or [])) > 1
+    with start_workers(loaded, workers or choose_workers(loaded, len(sources), decoding.search)) as shared:
+        predictions = record_alignments(loaded, predict_lines(shared, sources, prefixes, decoding), alignments)
+        if kind is not None:
+            save_table(table, loaded, predictions, kind, out)
+        elif form is Format.jsonl:
             save((write_json(prediction, attention=attention) for prediction in predictions), out)
         else:
             named = loaded.task.source.name == "image" and several  # of several images, write which
             save((write_text(prediction, named=named) for prediction in predictions), out)
+
+
+def choose_format(form: Format | None, *, fields: str | None, lines: bool, attention: bool) -> Format:
+    """Return the format of predictions: as named, else a table for a column of one; attention needs JSON lines.
+
+    Args:
+        form: the format that is named; None if none is.
+        fields: the column of a table; None for other inputs.
+        lines: whether every whole line is one input.
+        attention: whether attention weights are added.
+
+    Raises:
+        DataError: options contradict each other.
+    """
+    if fields is not None and lines:
+        raise DataError("--fields predicts a column, and --lines whole lines; give one of the two.")
+    if attention and form is Format.table:
+        raise DataError("attention weights are written as JSON lines, not as a table; leave out --format table.")
+    if attention:
+        return Format.jsonl
+    return form or (Format.text if fields is None else Format.table)
 
 
 def check_files(files: Sequence[Path]) -> None:

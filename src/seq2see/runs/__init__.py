@@ -16,6 +16,7 @@ __all__ = [
     "metrics_file",
     "parallel_prediction",
     "prediction",
+    "prediction_columns",
     "prediction_json",
     "run",
     "word_alignment",

@@ -1,5 +1,6 @@
 """A task: it joins data, model, prediction and metrics, whatever is read and whatever comes out."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from seq2see.tasks.classification import Classification
     from seq2see.tasks.transduction import Transduction
 
+TINY = 1e-300  # stands for a probability of 0, which has no logarithm
 Prefix = str | tuple[int, ...]  # what an output begins with, as a text or as ids
 
 
@@ -55,6 +57,14 @@ class Output:
     source: str
     finished: bool = True
     probabilities: Mapping[str, float] | None = None
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability of a label; of a text the geometric mean of its tokens' probabilities; None if blank."""
+        if self.probabilities:
+            return self.score
+        known = [token.confidence for token in self.tokens if token.confidence is not None]
+        return math.exp(sum(math.log(max(one, TINY)) for one in known) / len(known)) if known else None
 
 
 @dataclass(frozen=True)

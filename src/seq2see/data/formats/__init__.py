@@ -5,6 +5,7 @@
 
 __all__ = [
     "coco",
+    "data_table",
     "dictionary",
     "encodings",
     "folders",
@@ -17,5 +18,6 @@ __all__ = [
     "lines",
     "parquet",
     "read",
+    "table_kind",
     "tables",
 ]

@@ -62,6 +62,18 @@ def find_images(rows: list[Row], file: Path, reading: ReadReport) -> list[Row]:
     return [(line, paths[name], target) for name, (line, _, target) in kept]
 
 
+def resolve_images(sources: Sequence[str], file: Path) -> list[str]:
+    """Return the absolute paths of images that a table names; a blank cell stays blank.
+
+    Args:
+        sources: the cells of a column; images are beside the file, or in folders such as `images`.
+        file: the table.
+    """
+    named = [(_name_image(source) or source.strip()).replace("\\", "/") for source in sources]
+    folder, _ = _find_folder(file.absolute().parent, list(dict.fromkeys(name for name in named if name)))
+    return [os.path.abspath(folder / name) if name else "" for name in named]
+
+
 def list_some(names: Iterable[str], most: int = 3) -> str:
     """Return the first few names in quotes, for a message.
 

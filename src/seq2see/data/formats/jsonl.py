@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -25,6 +26,7 @@ from seq2see.data.sentence_splitter import join_sentences
 LABEL_SEPARATOR = "|"  # between the labels of one source
 
 Record = dict[str, JsonValue]
+Nested = dict[str, Any]  # an object as it is in the file, with objects in it
 Place = tuple[Path | str, int | None]  # of a record: the file and the line, or the file with the number of the object
 
 
@@ -59,7 +61,7 @@ def read_records(origin: Origin, reading: ReadReport) -> Iterator[Row]:
     )
 
 
-def list_objects(file: Path, reading: ReadReport) -> Iterator[tuple[int, Record]]:
+def list_objects(file: Path, reading: ReadReport) -> Iterator[tuple[int, Nested]]:
     """Read the objects of JSON lines, of an array in a `.json` file, or the rows of a `.parquet` file.
 
     Args:
@@ -81,7 +83,7 @@ def list_objects(file: Path, reading: ReadReport) -> Iterator[tuple[int, Record]
     return parse_lines(read_lines(file, reading), file)
 
 
-def parse_lines(lines: Iterable[str], file: Path) -> Iterator[tuple[int, Record]]:
+def parse_lines(lines: Iterable[str], file: Path) -> Iterator[tuple[int, Nested]]:
     """Read one JSON object from each line that is not blank.
 
     Args:
@@ -101,7 +103,7 @@ def parse_lines(lines: Iterable[str], file: Path) -> Iterator[tuple[int, Record]
         yield number, record
 
 
-def parse_array(text: str, file: Path) -> Iterator[tuple[int, Record]]:
+def parse_array(text: str, file: Path) -> Iterator[tuple[int, Nested]]:
     """Read the objects of a JSON array.
 
     Args:
@@ -131,7 +133,7 @@ def place_record(file: Path, number: int, reading: ReadReport) -> Place:
     return (file, number) if reading.lined else (f"{file}, object {number}", None)
 
 
-def flatten(record: Record, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
+def flatten(record: Nested, prefix: str = "") -> Iterator[tuple[str, JsonValue]]:
     """List the fields of an object; those of an object inside it are named outer.inner.
 
     Args:

@@ -1,11 +1,10 @@
 """Parquet files, by columns; they need pyarrow, which the extra `parquet` installs."""
 
+import importlib.util
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
-
-from pydantic import JsonValue
+from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.lines import read_bytes
@@ -33,7 +32,7 @@ class ArrowTable(Protocol):
         """
 
 
-def read_objects(file: Path) -> Iterator[tuple[int, dict[str, JsonValue]]]:
+def read_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Read each row as an object; dates and other values that JSON does not have become texts.
 
     Args:
@@ -68,6 +67,16 @@ def read_arrow(file: Path) -> ArrowTable:
     return table
 
 
+def require_pyarrow(file: Path) -> None:
+    """Refuse Parquet early if pyarrow is not installed.
+
+    Args:
+        file: the file that will be written, for the error.
+    """
+    if importlib.util.find_spec("pyarrow") is None:
+        raise DataError(MISSING_EXTRA, file=file)
+
+
 def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object]], file: Path) -> bytes:
     """Return a Parquet file with the columns of a table, if there is one, and then others.
 
@@ -97,7 +106,7 @@ def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object
     return buffer.getvalue()
 
 
-def to_json_value(value: object) -> JsonValue:
+def to_json_value(value: object) -> object:
     """Return a value as JSON; one that JSON does not have as text.
 
     Args:
