@@ -59,6 +59,18 @@ def test_a_score_with_weights_of_its_own_is_given_as_a_module() -> None:
     assert score.vector.grad is not None
 
 
+def test_arrays_and_lists_are_taken_as_they_are() -> None:
+    ids, people, mask = IDS.numpy(), PEOPLE.double().numpy(), np.array([True, True, False, True])
+    found = seq2see.attend(ids[[2, 0]], ids, people, score="dot", temperature=0.01)
+    assert found.dtype == torch.float64  # the wider type
+    np.testing.assert_array_equal(found.numpy(), people[[2, 0]])
+    found, weights = seq2see.attend([[1, 0]], [[1, 0], [0, 1]], [[2], [4]], weights=True)  # whole numbers
+    torch.testing.assert_close(found, 2 + 2 * weights[:, 1:])
+    expected = seq2see.attend(IDS, IDS, PEOPLE, mask=torch.tensor(mask))
+    assert torch.equal(seq2see.attend(IDS, IDS, PEOPLE, mask=mask), expected)
+    assert torch.equal(seq2see.attend(IDS, IDS, PEOPLE, mask=mask.tolist()), expected)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -67,6 +79,16 @@ def test_a_score_with_weights_of_its_own_is_given_as_a_module() -> None:
         ({"mask": torch.ones(4, 4)}, "must be bool"),
         ({"mask": torch.ones(3, 4, dtype=torch.bool)}, r"fit the shape \[4, 4\]; got bool of shape \[3, 4\]"),
         ({"temperature": 0.0}, "above 0"),
+        (
+            {"keys": np.array(["a", "b"])},
+            r"^keys must be a tensor, an array or a nested list of numbers; got ndarray\.$",
+        ),
+        ({"values": [[1.0], [2.0, 3.0]]}, r"^values must be .* got list\.$"),
+        ({"query": IDS + 1j}, r"must be real numbers; got complex64 and float32 and float32; take real parts\.$"),
+        (
+            {"query": IDS.double(), "score": Additive(query_size=4, key_size=4)},
+            r"query, keys and values, float64; got a score of float32; convert one of them with \.to\(\)\.$",
+        ),
     ],
     ids=str,
 )

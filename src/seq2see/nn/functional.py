@@ -1,7 +1,8 @@
 """Attention on plain tensors, without a model: `seq2see.attend`."""
 
-from collections.abc import Mapping
-from typing import Annotated, Literal, overload
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Annotated, Literal, overload
 
 import torch
 from annotated_types import Gt
@@ -14,6 +15,9 @@ from seq2see.core.trace import tracing
 from seq2see.nn.attend import Attend
 from seq2see.nn.normalise import Softmax
 from seq2see.nn.score import Score
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 ScoreSpec = str | Mapping[str, object] | Score  # a name of the registry, {kind: name, option: value}, or a module
 
@@ -43,33 +47,33 @@ class TemperatureScaled(Score):
 
 @overload
 def attend(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
+    query: "Tensor | ArrayLike",
+    keys: "Tensor | ArrayLike",
+    values: "Tensor | ArrayLike",
     *,
     score: ScoreSpec = "scaled_dot",
-    mask: Tensor | None = None,
+    mask: "Tensor | ArrayLike | None" = None,
     temperature: float = 1.0,
     weights: Literal[False] = False,
 ) -> Tensor: ...
 @overload
 def attend(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
+    query: "Tensor | ArrayLike",
+    keys: "Tensor | ArrayLike",
+    values: "Tensor | ArrayLike",
     *,
     score: ScoreSpec = "scaled_dot",
-    mask: Tensor | None = None,
+    mask: "Tensor | ArrayLike | None" = None,
     temperature: float = 1.0,
     weights: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
 def attend(
-    query: Tensor,
-    keys: Tensor,
-    values: Tensor,
+    query: "Tensor | ArrayLike",
+    keys: "Tensor | ArrayLike",
+    values: "Tensor | ArrayLike",
     *,
     score: ScoreSpec = "scaled_dot",
-    mask: Tensor | None = None,
+    mask: "Tensor | ArrayLike | None" = None,
     temperature: float = 1.0,
     weights: bool = False,
 ) -> Tensor | tuple[Tensor, Tensor]:
@@ -78,7 +82,8 @@ def attend(
     Bahdanau et al. 2015 (arXiv:1409.0473), eq. 5-6; Vaswani et al. 2017 (arXiv:1706.03762), eq. 1.
 
     Args:
-        query: [t q], [b t q] or [b h t q].
+        query: [t q], [b t q] or [b h t q]; like keys, values and mask a tensor, an array of NumPy or a nested list. Of
+            different types of floats, the wider one is taken.
         keys: [s k], with the same leading axes.
         values: [s d], with the same leading axes.
         score: a name such as scaled_dot, {kind: name, option: value}, or a Score module. A score with weights that must
@@ -93,9 +98,11 @@ def attend(
         [b t s] or [b h t s].
 
     Raises:
-        AttentionError: if shapes, mask or temperature do not fit.
+        AttentionError: if shapes, types, mask or temperature do not fit.
         ConfigError: if the score has no such name, or needs learned weights.
     """
+    query, keys, values = _read_floats(query=query, keys=keys, values=values)
+    mask = None if mask is None else _read("mask", mask)
     _check(query, keys, values, mask, temperature)
     module = Attend(score=TemperatureScaled(_find_score(score, query, keys), temperature), normalise=Softmax())
     queries, prepared, contents = (_add_axes(tensor) for tensor in (query, keys, values))
@@ -109,8 +116,37 @@ def attend(
     return context.reshape(*query.shape[:-1], -1), seen.reshape(*query.shape[:-1], -1)
 
 
+def _read(name: str, given: "Tensor | ArrayLike") -> Tensor:
+    try:
+        return torch.as_tensor(given)
+    except (TypeError, ValueError, RuntimeError):
+        raise AttentionError(
+            f"{name} must be a tensor, an array or a nested list of numbers; got {type(given).__name__}."
+        ) from None
+
+
+def _read_floats(**given: "Tensor | ArrayLike") -> list[Tensor]:
+    """Return the arrays as tensors of one type of floats, the widest that they have."""
+    tensors = [_read(name, one) for name, one in given.items()]
+    types = [one.dtype for one in tensors if one.is_floating_point()] or [torch.get_default_dtype()]
+    if any(one.is_complex() for one in tensors):
+        raise AttentionError(
+            f"query, keys and values must be real numbers; got {_name_types(tensors)}; take real parts."
+        )
+    return [one.to(reduce(torch.promote_types, types)) for one in tensors]
+
+
+def _name_types(tensors: Sequence[Tensor]) -> str:
+    return " and ".join(str(tensor.dtype).removeprefix("torch.") for tensor in tensors)
+
+
 def _find_score(score: ScoreSpec, query: Tensor, keys: Tensor) -> Score:
     if isinstance(score, Score):
+        if any(parameter.dtype != query.dtype for parameter in score.parameters()):
+            raise AttentionError(
+                f"the score must have the type of query, keys and values, {_name_types([query])}; got a score of "
+                f"{_name_types(list(score.parameters())[:1])}; convert one of them with .to()."
+            )
         return score
     named: Part[Score] = part("score", score)
     built: Score = named(query_size=query.shape[-1], key_size=keys.shape[-1])
