@@ -18,6 +18,7 @@ from reversal import write_reversals
 from torch import nn
 
 from command import refused, seq2see
+from seq2see.config.load import preset_names
 from seq2see.core.errors import CheckpointError
 from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
@@ -158,7 +159,13 @@ def test_doctor_finds_and_names(tmp_path: Path) -> None:
 
 
 def test_presets_are_listed_and_shown() -> None:
-    assert "bahdanau2015" in seq2see("presets").stdout
+    lines = seq2see("presets").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == preset_names()
+    start = max(map(len, preset_names())) + 2
+    for line in lines:  # one column of names, one of whole sentences
+        assert line[start - 2 : start] == "  "
+        assert line[start] != " "
+        assert line.endswith((".", ")")), line
     assert "reader:" in seq2see("presets", "luong2015").stdout
     assert "did you mean 'luong2015'" in refused(seq2see("presets", "loung2015"))
 

@@ -14,11 +14,15 @@ def presets(
     Example:
       seq2see presets bahdanau2015
     """
+    from itertools import takewhile
+
     from seq2see.config.load import preset_names, preset_text, read_preset
 
     if name is not None:
         read_preset(name)  # an unknown name is an error with a suggestion
         typer.echo(preset_text(name), nl=False)
         return
+    width = max(map(len, preset_names()))
     for known in preset_names():
-        typer.echo(f"{known:<20} {preset_text(known).splitlines()[0].removeprefix('# ')}")
+        lines = [line.removeprefix("#").strip() for line in preset_text(known).splitlines()]
+        typer.echo(f"{known:<{width}}  {' '.join(takewhile(bool, lines))}")  # the first paragraph

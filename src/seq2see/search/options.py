@@ -104,7 +104,8 @@ class DecodeOptions:
         CoveragePenalty | None,
         Option(
             "Coverage penalty",
-            "Prefer outputs that attend to all of the source (Wu et al. 2016, eq. 14); try 0.2. For a beam.",
+            "Prefer outputs that attend to all of the source (Wu et al. 2016, eq. 14); try 0.2 for translations; not "
+            "for sources that outputs leave partly unread, nor for local attention. For a beam.",
             "beam",
         ),
     ] = None
