@@ -72,7 +72,8 @@ def test_what_no_font_has_is_spelled(
     monkeypatch.setattr(font, "_order_fonts", lambda: ())
     figure = draw_heatmap(make_trace(["中", "a"], ["b"]))
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["U+4E2D", "a"]
-    assert figure.get_supxlabel() == "no font here has U+4E2D; install one that has"
+    told = "100%: probability of the token; no font here has U+4E2D; install one that has"
+    assert figure.get_supxlabel() == told
 
 
 def test_size_is_bounded(make_trace: Callable[..., AttentionTrace]) -> None:

@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from seen import make_tokens
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.render.colours import DARK
 from seq2see.render.terminal.terminal_heatmap import render_terminal, shade_weight
@@ -31,6 +32,9 @@ def test_shades_by_hand(hand_trace: AttentionTrace) -> None:
         "x  97% ██  ",
         "y  97% ░░▓▓",
     ]
+    assert lines[-1].endswith(" 1  attention weight, 100%: probability of the token")
+    unsure = replace(hand_trace, target_tokens=make_tokens(["x", "y"], sure=False))
+    assert render_terminal(unsure, width=60).plain.endswith(" 1  attention weight")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     _draw_scale(figure, list(grid))
-    _draw_footnote(figure, fonts)
+    _draw_footnote(figure, fonts, shares=any(token.confidence is not None for token in trace.target_tokens))
     return figure
 
 
@@ -155,8 +155,8 @@ def _draw_scale(figure: Figure, grid: list[Axes]) -> None:
     bar.ax.yaxis.label.set(color=MUTED, fontsize=9)
 
 
-def _draw_footnote(figure: Figure, fonts: Fonts) -> None:
-    """Write which characters are shown as code points, if there are any."""
-    note = explain_missing(fonts)
-    if note:
-        figure.supxlabel(note, fontsize=7, color=MUTED, x=0.01, ha="left")
+def _draw_footnote(figure: Figure, fonts: Fonts, *, shares: bool) -> None:
+    """Write what the percentages beside the rows are, and which characters are shown as code points."""
+    notes = ["100%: probability of the token" if shares else "", explain_missing(fonts)]
+    if any(notes):
+        figure.supxlabel("; ".join(filter(None, notes)), fontsize=7, color=MUTED, x=0.01, ha="left")

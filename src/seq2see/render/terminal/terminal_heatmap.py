@@ -43,7 +43,7 @@ def render_terminal(
     lines: list[Text] = []
     for panel in shown:
         lines += render_panel(panel, width=width or get_console().width)
-    lines.append(render_legend())
+    lines.append(render_legend(shares=any(token.confidence is not None for token in trace.target_tokens)))
     if name is None and len(trace.maps) > 1:
         lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
     lines += [Text(line, style="dim") for line in summarise_drops(trace)]
@@ -180,9 +180,14 @@ def render_cells(weights: Sequence[float]) -> Text:
     return cells
 
 
-def render_legend() -> Text:
-    """Return the legend: blocks of weights from 0 to 1."""
-    return Text("0 ") + render_cells([step / 8 for step in range(9)]) + Text(" 1  attention weight", style="dim")
+def render_legend(*, shares: bool = False) -> Text:
+    """Return the legend: blocks of weights from 0 to 1.
+
+    Args:
+        shares: whether it also says what the percentages beside the rows are.
+    """
+    said = " 1  attention weight" + (", 100%: probability of the token" if shares else "")
+    return Text("0 ") + render_cells([step / 8 for step in range(9)]) + Text(said, style="dim")
 
 
 def shade_weight(weight: float) -> str:

@@ -62,7 +62,7 @@ function drawHeader(token, kind, row, column) {
   const long = countLetters(showText(token.text)) > 1 ? "label long" : "label";
   cell.append(make("bdi", { class: long, dir: "auto" }, showText(token.text)));
   if (token.confidence !== null && token.confidence !== undefined) {
-    cell.append(make("span", { class: "confidence", title: "confidence" }, formatShare(token.confidence)));
+    cell.append(make("span", { class: "confidence", title: "probability of the token" }, formatShare(token.confidence)));
   }
   return cell;
 }
