@@ -4,6 +4,7 @@ Nothing of it is stored, so none of it can be out of date, and no page loads any
 """
 
 import html
+import logging
 import posixpath
 import re
 import runpy
@@ -15,8 +16,15 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+LOG = logging.getLogger("mkdocs.hooks")  # with --strict, its warnings are errors
 ROOT = Path(__file__).parent.parent
 EQUATION = re.compile(r'<(span|div) class="arithmatex">(?:\\\((.*?)\\\)|\\\[(.*?)\\\])</\1>', re.DOTALL)
+# signs and commands that the converter does not know, and passes on as they are
+UNKNOWN_LATEX = re.compile(r"<m[ion]\b[^>]*>(&(?:amp;|#x0*26;)?|\\\w+)</m[ion]>")
+NORM = "<mo>&#x02016;</mo>"  # the bars of a norm, which would grow with their line
+# a function before something without brackets, such as log p
+FUNCTION = re.compile(r"(<mi>(?:exp|log|tanh|sin|cos)</mi>)(?=<m(?!o\b|row><mo\b))")
+THIN_SPACE = '<mspace width="0.1667em"></mspace>'
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)([^)#\s]+)(?=[)#])")
 # files of the repository that are pages of the site, too
 COPIES = {
@@ -81,15 +89,36 @@ def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files
         files: all files of the site.
     """
 
+    return draw_equations(content, page.file.src_uri)
+
+
+def draw_equations(content: str, name: str) -> str:
+    """A page with its equations as MathML; what cannot be drawn in one is a warning, which `--strict` makes an error.
+
+    Args:
+        content: the page as HTML.
+        name: the name of the page, for the warning.
+    """
+
     def draw(equation: re.Match[str]) -> str:
         block = equation[3] is not None
-        return convert(html.unescape(equation[3] if block else equation[2]), display="block" if block else "inline")
+        latex = html.unescape(equation[3] if block else equation[2])
+        drawn = convert(latex, display="block" if block else "inline")
+        if unknown := UNKNOWN_LATEX.search(drawn):
+            LOG.warning("%s: an equation has %s, which cannot be drawn: %s", name, unknown[1], latex.strip())
+        return FUNCTION.sub(r"\1" + THIN_SPACE, drawn.replace(NORM, NORM.replace("<mo>", '<mo stretchy="false">')))
 
     return EQUATION.sub(draw, content)
 
 
 def escape(text: str) -> str:
-    """A plain text as Markdown: signs that Markdown or HTML would read are kept as they are."""
+    """A plain text as Markdown: code between backticks stays code, and all other signs are kept as they are."""
+    parts = re.split(r"(`[^`]+`)", text)
+    return "".join(part if part[:1] == "`" else escape_signs(part) for part in parts)
+
+
+def escape_signs(text: str) -> str:
+    """A plain text as Markdown, in which the signs that Markdown or HTML would read are written out."""
     return re.sub(r"([*_\\`\[\]])", r"\\\1", html.escape(text, quote=False))
 
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -52,10 +53,46 @@ def test_equations_commands_parts_and_docstrings_are_on_their_pages(site: Path) 
     for name in ("quickstart", "train", "predict", "serve", "cache"):
         assert f"seq2see {name}<" in commands
     assert "--length-penalty" in commands
+    assert "0 takes <code>query_size</code>" in read("reference/parts.html")
     assert "strength" in read("reference/parts.html")  # an option of the cosine score
     assert "preset: bahdanau2015" in read("reference/presets.html") or "bahdanau2015" in read("reference/presets.html")
     assert "Bahdanau et al. 2015" in read("api/nn.html")
     assert "np.exp(scores" in re.sub(r"<[^>]+>", "", read("examples/attention_by_hand.html"))
+
+
+@pytest.mark.parametrize(
+    ("equation", "unknown"),
+    [
+        (r"\begin{array}{ll} a &amp; b \\ c &amp; d \end{array}", None),
+        (r"\begin{aligned} a &amp;= b \end{aligned}", "&"),
+        (r"\nosuchcommand a", r"\nosuchcommand"),
+    ],
+)
+def test_an_equation_that_cannot_be_drawn_is_a_warning(
+    equation: str, unknown: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    draw = runpy.run_path(str(DOCS / "hooks.py"))["draw_equations"]
+    assert "<math" in draw(f'<div class="arithmatex">\\[\n{equation}\n\\]</div>', "page.md")
+    if unknown is None:
+        assert not caplog.messages
+    else:
+        [message] = caplog.messages
+        assert message.startswith(f"page.md: an equation has {unknown}, which cannot be drawn: ")
+
+
+def test_every_equation_of_the_documentation_can_be_drawn(caplog: pytest.LogCaptureFixture) -> None:
+    draw = runpy.run_path(str(DOCS / "hooks.py"))["draw_equations"]
+    for page in SOURCES:
+        text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for block, inline in re.findall(r"^\$\$\n(.*?)\n\$\$$|\$([^$\n]+)\$", text, re.MULTILINE | re.DOTALL):
+            latex = html.escape(block or inline, quote=False)
+            assert "<math" in draw(f'<div class="arithmatex">\\[{latex}\\]</div>', page.name)
+    assert not caplog.messages
+
+
+def test_generated_text_keeps_its_code_and_no_other_signs() -> None:
+    escape = runpy.run_path(str(DOCS / "hooks.py"))["escape"]
+    assert escape("h_t of `query_size` <b>") == r"h\_t of `query_size` &lt;b&gt;"
 
 
 def test_every_package_and_every_public_name_has_its_place_in_the_api() -> None:
