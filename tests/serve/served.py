@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,10 @@ from typing import Any
 import httpx2
 
 from seq2see.serve.application import make_app
-from seq2see.serve.batch_queue import DecodeJob
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.model_registry import ModelRegistry
-from seq2see.serve.requests import Bounds
 from seq2see.serve.server import Server, name_address, open_socket
 
 Client = httpx2.AsyncClient
@@ -60,8 +60,8 @@ async def occupied(handler: RequestHandler) -> AsyncIterator[None]:
 class listening:  # noqa: N801 (reads as what it does)
     """A server on a port of its own."""
 
-    def __init__(self, registry: ModelRegistry, **options: Any) -> None:
-        self.server = Server(*make_app(registry, **options))
+    def __init__(self, registry: ModelRegistry, server: Mapping[str, Any] | None = None, **options: Any) -> None:
+        self.server = Server(*make_app(registry, **options), **(server or {}))
         self.socket = open_socket("127.0.0.1", 0)
         self.thread = threading.Thread(target=lambda: self.server.run(sockets=[self.socket]))
 
@@ -69,7 +69,7 @@ class listening:  # noqa: N801 (reads as what it does)
         self.thread.start()
         while not self.server.started:
             time.sleep(0.02)
-        return name_address(self.socket)
+        return name_address(self.socket, encrypted=self.server.config.is_ssl)
 
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True

@@ -13,7 +13,8 @@ from served import occupied
 
 from seq2see.serve import batch_queue
 from seq2see.serve.application import make_app
-from seq2see.serve.batch_queue import Batcher, DecodeJob
+from seq2see.serve.batch_queue import Batcher
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import App
 from seq2see.serve.model_registry import ModelRegistry

@@ -19,10 +19,11 @@ from seq2see.runs.run import Run, load
 from seq2see.search.greedy import Greedy
 from seq2see.search.sample import Sample
 from seq2see.serve import batch_queue as batcher
-from seq2see.serve.batch_queue import DecodeJob
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import Bounds, RequestError
+from seq2see.serve.requests import RequestError
 from seq2see.serve.response_schemas import ExplainResponse, ModelsResponse, PredictResponse
 from seq2see.serve.upload import check_image
 

@@ -13,9 +13,10 @@ from served import Client, ask
 from seq2see.core.errors import CheckpointError
 from seq2see.runs.run import Run, load
 from seq2see.serve import model_registry
+from seq2see.serve.bounds import Bounds
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.model_registry import ModelRegistry
-from seq2see.serve.requests import Bounds, RequestError
+from seq2see.serve.requests import RequestError
 
 
 class SlowDisk:

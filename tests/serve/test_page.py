@@ -18,8 +18,8 @@ from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.document_trace import DocumentTrace
 from seq2see.render.colours import LIGHT, mix_colour
 from seq2see.runs.run import load
+from seq2see.serve.bounds import Bounds
 from seq2see.serve.model_registry import ModelRegistry
-from seq2see.serve.requests import Bounds
 
 pytestmark = [
     pytest.mark.slow,
@@ -215,7 +215,7 @@ def test_dark_narrow_and_wrong(browser: Browser, address: str) -> None:
 
 
 def test_the_page_asks_for_the_token(browser: Browser, folders: list[Path]) -> None:
-    with listening(ModelRegistry(folders), token="secret", bounds=Bounds(seconds=300.0)) as address:
+    with listening(ModelRegistry(folders), tokens=["secret"], bounds=Bounds(seconds=300.0)) as address:
         browser.open("about:blank")
         browser.open(address)
         for word in ("wrong", "secret"):

@@ -15,8 +15,8 @@ from served import Client, ask
 from seq2see.data.formats.image_file import FORMATS
 from seq2see.data.sentence_splitter import join_sentences
 from seq2see.runs.run import load
+from seq2see.serve.bounds import Bounds
 from seq2see.serve.handler import RequestHandler
-from seq2see.serve.requests import Bounds
 from seq2see.serve.upload import check_image
 
 

@@ -188,7 +188,7 @@ def complain(name: str, problem: ErrorDetails) -> str:
     """
     message = re.sub(r"^\w+ should", "must", problem["msg"].removeprefix("Value error, "))
     expected = re.findall("'([^']*)'", problem["ctx"]["expected"]) if problem["type"] == "literal_error" else []
-    hint = suggest(str(problem["input"]), expected)
+    hint = suggest(problem["input"], expected) if isinstance(problem["input"], str) else ""
     if not name:  # a rule about several keys; the whole configuration would tell nobody anything
         return f"it {message}."
     return f"{name} {message[0].lower() + message[1:]}; got {shorten(problem['input'])}{hint or '.'}"
@@ -200,7 +200,10 @@ def shorten(value: object) -> str:
     Args:
         value: what the user gave.
     """
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # Python writes out no integers of more than 4,300 digits
+        shown = "a number of too many digits"
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 

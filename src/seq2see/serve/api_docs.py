@@ -12,8 +12,8 @@ from pydantic import TypeAdapter
 
 from seq2see import __version__
 from seq2see.render.html.page import read_style
+from seq2see.serve.bounds import Bounds
 from seq2see.serve.middleware import needs_token
-from seq2see.serve.requests import Bounds
 from seq2see.serve.response_schemas import ErrorResponse
 
 Schema = dict[str, Any]  # a JSON schema, or a part of an OpenAPI document, as pydantic and FastAPI write it

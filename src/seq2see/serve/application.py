@@ -11,14 +11,13 @@ from seq2see import __version__
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.api_docs import describe_api
 from seq2see.serve.batch_queue import Batcher
+from seq2see.serve.bounds import BATCH_TOKENS, Bounds
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import INTERNAL_ERROR, App, Middleware
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import Bounds, RequestError
+from seq2see.serve.requests import RequestError
 from seq2see.serve.routes import add_pages, add_prediction_routes, add_status_routes
-
-BATCH_TOKENS = 4096  # the default budget of a batch: source tokens times hypotheses
 
 
 def make_app(
@@ -26,7 +25,7 @@ def make_app(
     *,
     bounds: Bounds | None = None,
     batch_tokens: int = BATCH_TOKENS,
-    token: str | None = None,
+    tokens: Collection[str] = (),
     hosts: Collection[str] = (),
 ) -> tuple[App, RequestHandler]:
     """Return the application with its middleware, and the handler inside it.
@@ -35,7 +34,7 @@ def make_app(
         registry: the runs to serve.
         bounds: how much a request may ask for; None takes the defaults.
         batch_tokens: source tokens times hypotheses that are decoded together; 0 decodes every text alone.
-        token: the bearer token that clients must send; None asks for no token.
+        tokens: the bearer tokens of clients; empty asks for no token. With several, each is a client of its own.
         hosts: the host names of this server; localhost and IP addresses are always accepted.
     """
     metrics, bounds = ServerMetrics(), bounds or Bounds()
@@ -50,11 +49,11 @@ def make_app(
     add_prediction_routes(inner, handler)
     add_status_routes(inner, handler)
     add_pages(inner)
-    document = describe_api(inner, token=token is not None)
+    document = describe_api(inner, token=bool(tokens))
     inner.openapi = lambda: document  # type: ignore[method-assign]
     _add_error_handlers(inner)
     paths = [route.path for route in inner.routes if hasattr(route, "path")]
-    return Middleware(inner, bounds=bounds, metrics=metrics, paths=paths, token=token, hosts=hosts), handler
+    return Middleware(inner, bounds=bounds, metrics=metrics, paths=paths, tokens=tokens, hosts=hosts), handler
 
 
 @asynccontextmanager

@@ -3,10 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Hashable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -16,9 +13,10 @@ from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
 from seq2see.search.hypothesis import Hypothesis, SearchObserver
+from seq2see.serve.decode_job import DecodeJob
+from seq2see.serve.fair_queue import FairQueue
 from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.requests import RequestError
-from seq2see.tasks.constraints import Prefix
 
 # The other texts of a batch change the last bits of a number (by about 1e-6). A text with a decision by less than this
 # margin (in log-probability or score) is decoded again alone, so that other texts never change its output.
@@ -26,36 +24,6 @@ NARROW_MARGIN = 1e-4
 GATHER_SECONDS = 0.003  # how long a batch waits for more texts, if some came while the last batch was decoded
 
 log = logging.getLogger("seq2see.serve")
-
-
-@dataclass(eq=False)
-class DecodeJob:
-    """One text to decode, or one function to call on the thread of the model.
-
-    Args:
-        act: computes the result from the prediction, on the thread of the model; without a run, it gets None.
-        run: the run that decodes the text; None if there is no text to decode.
-        decoding: how the run decodes it.
-        key: jobs with equal keys may be decoded together; a job with None is decoded alone.
-        text: the source: a text, a document, or the path of an image.
-        prefix: what the output begins with, as text or ids; empty for nothing.
-        cost: source tokens times hypotheses, which must fit into the budget of a batch.
-        listen: is called after every step of the search with the hypotheses that may still become the output, best
-            first; None for no calls.
-        result: what `act` returns, or the error, once there is one.
-        cancelled: whether the result is no longer needed.
-    """
-
-    act: Callable[[Any], object]
-    run: Run | None = None
-    decoding: Decoding | None = None
-    key: Hashable = None
-    text: str = ""
-    prefix: Prefix = ""
-    cost: int = 0
-    listen: Callable[[Sequence[Hypothesis]], None] | None = None
-    result: "Future[Any]" = field(default_factory=lambda: _make_future())
-    cancelled: bool = False
 
 
 class Batcher:
@@ -69,8 +37,8 @@ class Batcher:
     """
 
     def __init__(self, *, queue: int, budget: int, metrics: ServerMetrics) -> None:
-        self.limit, self.budget, self.metrics = queue, budget, metrics
-        self.waiting: list[DecodeJob] = []
+        self.budget, self.metrics = budget, metrics
+        self.queue = FairQueue(queue)
         self.running: list[DecodeJob] = []
         self.seconds_a_job = 0.05  # moving average, from an estimate on
         self._changed = threading.Condition()
@@ -92,10 +60,16 @@ class Batcher:
         return not self._closed and self.alive
 
     @property
+    def waiting(self) -> list[DecodeJob]:
+        """Return the jobs that wait, in the order in which they would be decoded now."""
+        with self._changed:
+            return self.queue.list_jobs()
+
+    @property
     def idle(self) -> bool:
         """Tell whether no job waits and none is being decoded."""
         with self._changed:
-            return not self.waiting and not self.running
+            return not self.queue and not self.running
 
     def submit(self, jobs: Sequence[DecodeJob]) -> None:
         """Put jobs into the queue, all of them or none.
@@ -104,22 +78,18 @@ class Batcher:
             jobs: the jobs of one request.
 
         Raises:
-            RequestError: with status 503 if the queue is closed, or 429 if it has no room for all the jobs.
+            RequestError: with status 503 if the queue is closed, or 429 if it has no room for all the jobs. The newest
+                jobs of a client with more of them make room, and fail with 429.
         """
         with self._changed:
             if self._closed:
                 raise RequestError(
                     "the server is about to stop; try again later.", status=503, headers={"Retry-After": "5"}
                 )
-            if len(self.waiting) + len(jobs) > self.limit:
-                seconds = max(1, round(len(self.waiting) * self.seconds_a_job))
-                raise RequestError(
-                    f"the queue is full ({len(self.waiting)} of {self.limit} texts wait); try again in {seconds} s.",
-                    status=429,
-                    headers={"Retry-After": str(seconds)},
-                )
-            self.waiting += jobs
+            dropped = self.queue.add(jobs, self.seconds_a_job)
             self._changed.notify_all()
+        for job, error in dropped:
+            job.fail(error)
 
     def cancel(self, jobs: Sequence[DecodeJob]) -> None:
         """Cancel jobs: those that wait are removed, and the search stops those that are being decoded.
@@ -130,7 +100,7 @@ class Batcher:
         with self._changed:
             for job in jobs:
                 job.cancelled = True
-            self.waiting = [job for job in self.waiting if not job.cancelled]
+            self.queue.remove(jobs)
 
     def drain(self) -> None:
         """Accept no new jobs; the thread ends when all others are done."""
@@ -160,39 +130,30 @@ class Batcher:
                 for job in jobs:
                     _fail(job, error)
             finally:
+                seconds = time.perf_counter() - began
                 with self._changed:
                     self.running = []
-            self.seconds_a_job = 0.8 * self.seconds_a_job + 0.2 * (time.perf_counter() - began) / len(jobs)
+                    self.queue.charge(jobs, seconds)
+            self.seconds_a_job = 0.8 * self.seconds_a_job + 0.2 * seconds / len(jobs)
 
     def _take(self) -> list[DecodeJob]:
         """Return the oldest job and all that may be decoded with it; none if the queue is closed and empty."""
         with self._changed:
-            busy = bool(self.waiting)  # texts came while others were decoded, so more are likely to come
+            busy = bool(self.queue)  # texts came while others were decoded, so more are likely to come
             jobs: list[DecodeJob] = []
             while not jobs:  # all that waited may be cancelled while more are gathered
-                self._changed.wait_for(lambda: self.waiting or self._closed)
+                self._changed.wait_for(lambda: self.queue or self._closed)
                 if busy and self.budget:
                     self._changed.wait_for(lambda: self._closed or self._full(), timeout=GATHER_SECONDS)
-                jobs = self._choose()
+                jobs = self.queue.choose(self.budget)
                 if self._closed:
                     break
-            self.waiting = [job for job in self.waiting if job not in jobs]
+            self.queue.remove(jobs)
             self.running = jobs
             return jobs
 
     def _full(self) -> bool:
-        return sum(job.cost for job in self._choose()) >= self.budget
-
-    def _choose(self) -> list[DecodeJob]:
-        if not self.waiting:
-            return []
-        first, *others = self.waiting
-        jobs, cost = [first], first.cost
-        for job in others if first.key is not None and self.budget else ():
-            if job.key == first.key and cost + job.cost <= self.budget:
-                jobs.append(job)
-                cost += job.cost
-        return jobs
+        return sum(job.cost for job in self.queue.choose(self.budget)) >= self.budget
 
     def _serve(self, jobs: Sequence[DecodeJob]) -> None:
         """Decode jobs together, and again alone those with a narrow decision, or all of them if the batch fails."""
@@ -278,13 +239,5 @@ def predict(run: Run, decoding: Decoding, jobs: Sequence[DecodeJob], observer: S
 
 def _fail(job: DecodeJob, error: BaseException) -> None:
     if not isinstance(error, Seq2SeeError):
-        log.error("a job failed", exc_info=error)
-    if not job.cancelled and not job.result.done():
-        job.result.set_exception(error)
-
-
-def _make_future() -> "Future[Any]":
-    """Return a future that cannot be cancelled itself; `Batcher.cancel` cancels its job."""
-    future: Future[Any] = Future()
-    future.set_running_or_notify_cancel()
-    return future
+        job.context.run(log.error, "a job failed", exc_info=error)
+    job.fail(error)

@@ -14,7 +14,7 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.prediction_json import PredictionJson
 from seq2see.search.hypothesis import reports_margins
-from seq2see.serve.batch_queue import DecodeJob
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler, wait_for_disconnect
 from seq2see.serve.middleware import INTERNAL_ERROR, Receive, Scope, Send
 from seq2see.serve.prepared_request import PreparedRequest
@@ -58,7 +58,7 @@ class EventStream(Response):
             events: EventQueue = asyncio.Queue()
             job = self._make_job(prepared, events)
             try:
-                handler.batcher.submit([job])
+                handler.submit(self.http, [job])
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
                 await emit("start", {"model": prepared.name})
                 await self._send_events(prepared, events, emit)

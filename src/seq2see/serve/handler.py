@@ -17,13 +17,16 @@ from seq2see.runs.prediction import Prediction
 from seq2see.runs.prediction_json import PredictionJson, describe_prediction
 from seq2see.runs.run import Run
 from seq2see.search.hypothesis import reports_margins
-from seq2see.serve.batch_queue import Batcher, DecodeJob
+from seq2see.serve.batch_queue import Batcher
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.decoding_cost import count_heads, count_tokens
 from seq2see.serve.input_checks import check_kind, check_targets, list_prefixes, read_texts
+from seq2see.serve.middleware import CLIENT
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prepared_request import PreparedRequest
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import Bounds, ExplainRequest, PredictRequest, RequestError
+from seq2see.serve.requests import ExplainRequest, PredictRequest, RequestError
 from seq2see.serve.responses import explain_source
 from seq2see.serve.upload import decode_image, keep_image
 
@@ -187,6 +190,20 @@ class RequestHandler:
         shown = {} if prepared.show_source else {"source": "image"}  # not the name of a temporary file
         return {**payload, **shown, "model": prepared.name}
 
+    def submit(self, http: Request, jobs: Sequence[DecodeJob]) -> None:
+        """Put jobs into the queue, in the name of the client.
+
+        Args:
+            http: the HTTP request, whose scope has the name of the client.
+            jobs: the jobs of the request.
+
+        Raises:
+            RequestError: the queue is full or closed.
+        """
+        for job in jobs:
+            job.client = http.scope[CLIENT]
+        self.batcher.submit(jobs)
+
     async def wait(self, http: Request, jobs: Sequence[DecodeJob], deadline: float) -> list[Any]:
         """Put jobs into the queue and return their results; if the client disconnects or the time is up, cancel them.
 
@@ -198,7 +215,7 @@ class RequestHandler:
         Raises:
             RequestError: the queue is full or closed, the client disconnected, or the jobs took too long.
         """
-        self.batcher.submit(jobs)
+        self.submit(http, jobs)
         results: asyncio.Future[list[Any]] = asyncio.gather(*(asyncio.wrap_future(job.result) for job in jobs))
         gone: asyncio.Future[None] = asyncio.create_task(wait_for_disconnect(http))
         try:

@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 
 from seq2see.data.modalities.modality import Name
 from seq2see.data.sentence_splitter import join_sentences
-from seq2see.serve.requests import Bounds, PredictRequest, RequestError
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.requests import PredictRequest, RequestError
 from seq2see.tasks.constraints import Prefix
 
 SOURCES: dict[Name, Collection[str]] = {

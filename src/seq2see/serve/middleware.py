@@ -1,16 +1,21 @@
 """Middleware that checks host, origin, token and size of a request, and sends every error as one sentence of JSON."""
 
+import asyncio
 import hmac
 import ipaddress
 import json
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.host_names import is_same_origin, parse_host
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import Bounds, RequestError
+from seq2see.serve.request_log import ID_HEADER, REQUEST_ID, choose_id, log_request
+from seq2see.serve.requests import RequestError
 
 Scope = MutableMapping[str, Any]  # of ASGI, like the types below
 Message = Scope
@@ -27,6 +32,9 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+CLIENT = "seq2see.client"  # the key of the scope with the name of the client
+DRAIN_BYTES, DRAIN_SECONDS = 100_000_000, 5.0  # of a body that is too large
+
 log = logging.getLogger("seq2see.serve")
 
 
@@ -35,10 +43,10 @@ class Middleware:
 
     Args:
         app: the application inside.
-        bounds: how much a request may ask for, of which the size of the body is checked here.
+        bounds: how much a request may ask for, of which the size of the body and the requests of a client are checked.
         metrics: counts requests and their seconds, by path and status.
         paths: the paths that are counted by name; all others are counted as `other`.
-        token: the bearer token that clients must send; None asks for no token.
+        tokens: the bearer tokens of clients; empty asks for no token.
         hosts: the host names of this server; localhost and IP addresses are always accepted.
     """
 
@@ -49,21 +57,24 @@ class Middleware:
         bounds: Bounds,
         metrics: ServerMetrics,
         paths: Collection[str],
-        token: str | None = None,
+        tokens: Collection[str] = (),
         hosts: Collection[str] = (),
     ) -> None:
         self.app, self.bounds, self.metrics, self.paths = app, bounds, metrics, paths
-        self.token, self.hosts = token, {"localhost", *(host.lower() for host in hosts)}
+        self.tokens = tuple(tokens)
+        self.hosts = {"localhost", *(host.lower().removesuffix(".") for host in hosts)}
+        self.clients: Counter[str] = Counter()  # requests on their way
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        connection = Connection(send)
+        name = choose_id(scope["headers"])
+        REQUEST_ID.set(name)
+        connection = Connection(send, name, bodiless=scope["method"] == "HEAD")
         began = time.perf_counter()
         try:
-            self.check(scope)
-            await self.app(scope, self._limit(receive), connection.send)
+            await self._answer(scope, receive, connection)
         except RequestError as error:
             await connection.refuse(error.status, str(error), error.headers)
         except Exception:
@@ -71,54 +82,84 @@ class Middleware:
             await connection.refuse(500, INTERNAL_ERROR, {})
         finally:
             path = scope["path"] if scope["path"] in self.paths else "other"
+            seconds = time.perf_counter() - began
             self.metrics.requests.add(path=path, status=str(connection.status))
-            self.metrics.seconds.observe(time.perf_counter() - began, path=path)
+            self.metrics.seconds.observe(seconds, path=path)
+            log_request(scope, connection.status, seconds)
 
-    def check(self, scope: Scope) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, connection: "Connection") -> None:
+        """Check the head of a request, and pass it to the application inside."""
+        try:
+            token = self.check(scope)
+        except RequestError as error:
+            if error.status == 413 and not any(name == b"expect" for name, _ in scope["headers"]):
+                await drain(receive)
+            raise
+        client = name_client(scope, token if len(self.tokens) > 1 else None)
+        scope = {**scope, CLIENT: client, "method": "GET" if connection.bodiless else scope["method"]}
+        if not scope["path"].startswith("/v1/"):
+            await self.app(scope, self._limit(receive), connection.send)
+            return
+        if self.clients[client] >= self.bounds.client_requests:
+            raise RequestError(
+                f"a client may have {self.bounds.client_requests} requests at the same time; got one more; wait for an "
+                "answer.",
+                status=429,
+                headers={"Retry-After": "1"},
+            )
+        self.clients[client] += 1
+        try:
+            await self.app(scope, self._limit(receive), connection.send)
+        finally:
+            self.clients[client] -= 1
+            if not self.clients[client]:
+                del self.clients[client]
+
+    def check(self, scope: Scope) -> int | None:
         """Check the head of a request, before its body is read.
 
         Args:
             scope: the ASGI scope with path and headers.
 
+        Returns:
+            The number of its token; None if none is needed.
+
         Raises:
             RequestError: host, origin, size or token of the request are not acceptable.
         """
-        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
         self._check_host(headers)
-        size = headers.get("content-length", "0")
-        if not size.isdecimal() or int(size[:20]) > self.bounds.body:
+        known = dict(headers)
+        token = self._check_token(known) if self.tokens and needs_token(scope["path"]) else None
+        size = known.get("content-length", "0")
+        if not size.isdecimal() or len(size) > 20 or int(size) > self.bounds.body:
             raise _too_large(self.bounds)
-        if self.token is not None and needs_token(scope["path"]):
-            given = headers.get("authorization", "").removeprefix("Bearer ")
-            if not hmac.compare_digest(given.encode("latin-1"), self.token.encode()):
-                raise RequestError(
-                    "the request must have the token of this server; send the header Authorization: Bearer TOKEN.",
-                    status=401,
-                    headers={"WWW-Authenticate": "Bearer"},
-                )
+        return token
 
-    def _check_host(self, headers: Mapping[str, str]) -> None:
-        """Refuse unknown host names (against DNS rebinding) and requests from pages of other sites."""
-        host = headers.get("host", "")
-        if not self._is_known(host):
-            name = host.rpartition(":")[0] or host
+    def _check_token(self, headers: Mapping[str, str]) -> int:
+        given = headers.get("authorization", "").removeprefix("Bearer ").encode("latin-1")
+        matches = [
+            hmac.compare_digest(given, token.encode()) for token in self.tokens
+        ]  # all, so that times say nothing
+        if not any(matches):
             raise RequestError(
-                f"the host {name[:80]!r} is not served; start with --allow-host to permit it.", status=421
+                "the request must have the token of this server; send the header Authorization: Bearer TOKEN.",
+                status=401,
+                headers={"WWW-Authenticate": "Bearer"},
             )
-        origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            raise RequestError("pages of other sites may not use this server.", status=403)
+        return matches.index(True)
 
-    def _is_known(self, host: str) -> bool:
-        """Tell whether a host is one of our names, or an IP address, which DNS cannot rebind."""
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-            if name in self.hosts:
-                return True
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+    def _check_host(self, headers: Sequence[tuple[str, str]]) -> None:
+        """Refuse unknown host names (against DNS rebinding) and requests from pages of other sites."""
+        given = [value for name, value in headers if name == "host"]
+        host = parse_host(given[0]) if len(given) == 1 else None
+        if host is None or not (host.name in self.hosts or host.is_address):  # DNS cannot rebind an address
+            shown = given[0] if host is None and given else host.name if host is not None else ""
+            raise RequestError(
+                f"the host {shown[:80]!r} is not served; start with --allow-host to permit it.", status=421
+            )
+        if not all(is_same_origin(value, host) for name, value in headers if name == "origin"):
+            raise RequestError("pages of other sites may not use this server.", status=403)
 
     def _limit(self, receive: Receive) -> Receive:
         """Return a function that receives the body, and refuses it once it is too large, whatever its head says."""
@@ -129,6 +170,8 @@ class Middleware:
             message = await receive()
             total += len(message.get("body", b""))
             if total > self.bounds.body:
+                if message.get("more_body"):
+                    await drain(receive)
                 raise _too_large(self.bounds)
             return message
 
@@ -140,10 +183,12 @@ class Connection:
 
     Args:
         send: sends an ASGI message to the client.
+        name: the id of the request.
+        bodiless: whether the response has a head only.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.status = send, 0
+    def __init__(self, send: Send, name: str, *, bodiless: bool = False) -> None:
+        self._send, self.name, self.bodiless, self.status = send, name, bodiless, 0
 
     async def send(self, message: Message) -> None:
         """Send a message of the response.
@@ -155,7 +200,10 @@ class Connection:
             self.status = message["status"]
             known = {name.lower() for name, _ in message.get("headers", ())}
             ours = [(n.encode(), v.encode()) for n, v in HEADERS.items() if n.encode() not in known]
+            ours.append((ID_HEADER, self.name.encode()))
             message = {**message, "headers": [*message.get("headers", ()), *ours]}
+        elif self.bodiless:
+            message = {**message, "body": b""}
         await self._send(message)
 
     async def refuse(self, status: int, sentence: str, headers: Mapping[str, str]) -> None:
@@ -172,7 +220,40 @@ class Connection:
         extra = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": [*kind, *extra]})
-        await self._send({"type": "http.response.body", "body": body})
+        await self.send({"type": "http.response.body", "body": body})
+
+
+async def drain(receive: Receive) -> None:
+    """Read the rest of a body, within bounds, and drop it: a client that still sends would not read the response.
+
+    Args:
+        receive: receives the rest.
+    """
+    left = DRAIN_BYTES
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while left > 0:
+                message = await receive()
+                left -= len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return
+
+
+def name_client(scope: Scope, token: int | None) -> str:
+    """Return the name of a client: that of its token, or its address; a network of IPv6 (/64) is one client.
+
+    Args:
+        scope: the ASGI scope with the address.
+        token: the number of the token, if clients have different ones; None if not.
+    """
+    if token is not None:
+        return f"token {token + 1}"
+    address = (scope.get("client") or ("unknown",))[0]
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return str(address)
+    return str(ipaddress.ip_network((found, 64), strict=False)) if found.version == 6 else str(found)
 
 
 def needs_token(path: str) -> bool:

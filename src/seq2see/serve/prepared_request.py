@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
-from seq2see.serve.batch_queue import DecodeJob
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.decoding_cost import count_cost
 from seq2see.tasks.constraints import Prefix
 

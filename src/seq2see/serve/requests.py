@@ -1,7 +1,7 @@
 """The bodies of requests, and the bounds of what a request may ask for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
@@ -9,9 +9,10 @@ from pydantic.dataclasses import dataclass as checked
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.interventions import COLDEST
-from seq2see.core.registry import complain, suggest
+from seq2see.core.registry import complain, shorten, suggest
 from seq2see.runs.prediction_json import AttentionForm
 from seq2see.search.options import WHOLE, DecodeOptions, Word
+from seq2see.serve.bounds import Bounds
 
 # no unknown fields, no conversions between types, no infinities
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -32,46 +33,6 @@ class RequestError(Seq2SeeError):
     def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status, self.headers = status, dict(headers or {})
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """How much a request may ask for, and how many texts may wait.
-
-    Args:
-        body: the most bytes of a request.
-        text: the most characters of a text, of a document, of a prefix and of a target.
-        texts: the most texts of a request.
-        beam: the largest width of a beam, and the most outputs for a text.
-        samples: the most pseudo-references of minimum Bayes risk (MBR) decoding.
-        length: the largest max_length of a request, in tokens, and the most prefix_ids.
-        pixels: the most pixels of an image.
-        weights: the most attention weights of a response, over all heads.
-        seconds: the longest time for a body to arrive, and again for its result, with the time in the queue.
-        queue: the most texts that wait, of all requests together.
-    """
-
-    body: int = 12_000_000
-    text: int = 5_000
-    texts: int = 64
-    beam: int = 16
-    samples: int = 64
-    length: int = 1_000
-    pixels: int = 40_000_000
-    weights: int = 4_000_000
-    seconds: float = 30.0
-    queue: int = 512
-
-    @property
-    def options(self) -> dict[str, int]:
-        """Return the largest value of each decoding option that has a bound."""
-        return {
-            "beam": self.beam,
-            "n_best": self.beam,
-            "mbr_samples": self.samples,
-            "max_length": self.length,
-            "min_length": self.length - 1,
-        }
 
 
 @checked(frozen=True, kw_only=True, config=STRICT)
@@ -115,7 +76,7 @@ class PredictRequest(DecodeOptions):
         for name, most in bounds.options.items():
             value = getattr(self, name)
             if value is not None and value > most:
-                raise RequestError(f"{name} must be at most {most} here; got {value:.6g}.")
+                raise RequestError(f"{name} must be at most {most} here; got {shorten(value)}.")
 
     def check_labels(self) -> None:
         """Refuse what has no effect on a run that chooses labels: prefixes, and all decoding options but n_best.
@@ -138,7 +99,7 @@ class InterventionRequest:
 
     map: Annotated[Word, Field(description="The name of the map, as maps in a response are named.")]
     heads: Annotated[
-        tuple[Annotated[int, Field(ge=1), WHOLE], ...] | None,
+        Annotated[tuple[Annotated[int, Field(ge=1, le=10_000), WHOLE], ...], Field(max_length=10_000)] | None,
         Field(description="The numbers of the heads to change, from 1; null: all heads."),
     ] = None
     weights: Annotated[

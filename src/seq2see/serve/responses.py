@@ -16,9 +16,11 @@ from seq2see.search.hypothesis import Hypothesis
 from seq2see.search.observers import BeamHistory
 from seq2see.search.option_description import OptionDescription
 from seq2see.search.options import OPTIONS
-from seq2see.serve.batch_queue import DecodeJob, predict
+from seq2see.serve.batch_queue import predict
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.decoding_cost import count_tokens
-from seq2see.serve.requests import Bounds, ExplainRequest, RequestError
+from seq2see.serve.requests import ExplainRequest, RequestError
 from seq2see.serve.response_schemas import BeamNodeResponse, BeamTreeResponse, OptionInfo
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output

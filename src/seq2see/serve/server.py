@@ -4,6 +4,9 @@ import asyncio
 import json
 import logging
 import socket
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 import h11
@@ -13,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import App
+from seq2see.serve.systemd import Watchdog, notify
 
 CLIENT_TIMEOUT_SECONDS = 30.0  # for the head of a request to arrive, or for a client to read a part of its response
 
@@ -107,22 +111,54 @@ class Server(uvicorn.Server):
     Args:
         app: the application.
         handler: the handler inside it, whose queue is emptied before the server ends.
+        certificate: the files of a TLS certificate and of its key; None for no TLS.
+        proxies: the addresses of reverse proxies, whose X-Forwarded-For and X-Forwarded-Proto are believed.
     """
 
-    def __init__(self, app: App, handler: RequestHandler) -> None:
+    def __init__(
+        self,
+        app: App,
+        handler: RequestHandler,
+        *,
+        certificate: tuple[Path, Path] | None = None,
+        proxies: Sequence[str] = (),
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
                 http=ClientProtocol,
+                ws="none",
                 lifespan="on",
-                log_level="warning",
+                log_config=None,
+                proxy_headers=bool(proxies),
+                forwarded_allow_ips=list(proxies),
+                ssl_certfile=certificate[0] if certificate else None,
+                ssl_keyfile=certificate[1] if certificate else None,
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=int(handler.bounds.seconds) + 1,
             )
         )
-        self.handler, self.stopping = handler, False
+        self.handler, self.stopping, self.watchdog = handler, False, Watchdog()
         logging.getLogger("python_multipart").setLevel(logging.ERROR)  # clients get its warnings as responses
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and tell systemd.
+
+        Args:
+            sockets: the sockets that listen.
+        """
+        await super().startup(sockets)
+        notify("READY=1")
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Tell systemd, and end.
+
+        Args:
+            sockets: the sockets that listen.
+        """
+        notify("STOPPING=1")
+        await super().shutdown(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Record a signal; the next tick acts on it, because a signal may interrupt any code.
@@ -144,6 +180,7 @@ class Server(uvicorn.Server):
         Returns:
             Whether the server ends.
         """
+        self.watchdog.tick(alive=self.handler.batcher.alive)
         if self.stopping:
             self.handler.batcher.drain()
             self.should_exit = self.should_exit or self.handler.batcher.idle
@@ -170,12 +207,34 @@ def open_socket(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def name_address(listening: socket.socket) -> str:
+def check_certificate(certificate: Path, key: Path) -> None:
+    """Refuse files that are no certificate with its key, before anything listens.
+
+    Args:
+        certificate: the file of the certificate, PEM, with those of its authorities if there are any.
+        key: the file of its key, PEM, without a password.
+
+    Raises:
+        Seq2SeeError: a file cannot be read, or they do not belong together.
+    """
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except (OSError, ValueError) as error:  # of which ssl.SSLError is one
+        reason = error.strerror or error if isinstance(error, OSError) else error
+        raise Seq2SeeError(
+            f"--certificate and --key must be a certificate and its key without a password, both PEM; got {certificate}"
+            f" and {key} ({reason}); choose others."
+        ) from None
+
+
+def name_address(listening: socket.socket, *, encrypted: bool = False) -> str:
     """Return the address to open in a browser.
 
     Args:
         listening: the socket of the server; if it listens on all addresses, the address is that of this computer.
+        encrypted: whether it speaks TLS.
     """
     host, port = listening.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+    scheme = "https" if encrypted else "http"
+    return f"{scheme}://[{shown}]:{port}/" if ":" in shown else f"{scheme}://{shown}:{port}/"

@@ -12,7 +12,8 @@ from pathlib import Path
 from PIL import Image
 
 from seq2see.data.formats.image_file import list_formats
-from seq2see.serve.requests import Bounds, RequestError
+from seq2see.serve.bounds import Bounds
+from seq2see.serve.requests import RequestError
 
 
 def decode_image(text: str) -> bytes:
