@@ -108,12 +108,14 @@ def is_same(output: Mapping[str, Any], right: Prediction) -> bool:
     return near and (output["text"], output["ids"]) == (right.text, list(right.ids))
 
 
-def predict(run: Path, texts: Sequence[str], beam: int) -> tuple[list[Prediction], float]:
+def predict(
+    run: Path, texts: Sequence[str], beam: int, max_length: int | None = None
+) -> tuple[list[Prediction], float]:
     """What predict says to all texts at once, and how many it answers in a second."""
     loaded = seq2see.load(run)
     loaded.predict(texts[:2], beam=beam)
     began = time.perf_counter()
-    outputs = list(loaded.predict(texts, beam=beam))
+    outputs = list(loaded.predict(texts, beam=beam, max_length=max_length))
     return outputs, len(texts) / (time.perf_counter() - began)
 
 
