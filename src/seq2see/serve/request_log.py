@@ -23,6 +23,11 @@ class JsonFormatter(logging.Formatter):
     """Writes a record as one line of JSON: time, level, message, request_id, and what the record adds."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line.
+
+        Args:
+            record: the record.
+        """
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line: dict[str, object] = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
@@ -41,6 +46,11 @@ class TextFormatter(logging.Formatter):
     """Writes a record as text, with the id of the request if there is one."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line.
+
+        Args:
+            record: the record.
+        """
         name = REQUEST_ID.get()
         return super().format(record) + (f" (request {name})" if name and not record.exc_info else "")
 
