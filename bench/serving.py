@@ -27,7 +27,7 @@ import httpx2
 import torch
 
 import seq2see
-from seq2see.runs.run import Prediction
+from seq2see.runs.prediction import Prediction
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 WARM = 16  # requests before the clock starts

@@ -25,7 +25,7 @@ import httpx2
 import torch
 from serving import is_same, predict, read_memory, serve
 
-from seq2see.runs.run import Prediction
+from seq2see.runs.prediction import Prediction
 
 TEXTS = ("abc", "hgfedcba", "a", "the cat sat on the mat", "cab cab", "0123456789", "ab " * 40)
 ALLOWED = {"400", "408", "409", "411", "413", "415", "421", "422", "429", "431", "503", "504", "closed"}
