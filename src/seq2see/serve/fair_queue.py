@@ -12,7 +12,8 @@ class FairQueue:
     Each client has a queue of its own, and the seconds of the model that it has used. The next job is that of the
     client who has used least; with jobs of equal length, clients take turns. A client that comes, or comes back, starts
     from the virtual time, which passes as fast as each of n busy clients is served: seconds / n. So nobody saves up
-    time, and nobody can be kept waiting by ever new clients. See Demers, Keshav & Shenker 1989, doi:10.1145/75247.75248.
+    time, and nobody can be kept waiting by ever new clients. See Demers, Keshav & Shenker 1989,
+    doi:10.1145/75247.75248.
 
     If there is no room, a client makes room that has more jobs than the new one would have: its newest ones fail.
 
