@@ -13,6 +13,7 @@ __all__ = [
     "distillation_teachers",
     "ema",
     "events",
+    "fine_tuning",
     "image_plan",
     "interrupts",
     "job",

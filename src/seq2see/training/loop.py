@@ -89,7 +89,9 @@ class TrainingLoop:
         if self.state.complete:
             yield Finished(self.state.update, "the training was complete already", complete=True)
             return
-        validated = [update for update in range(1, self.state.update + 1) if is_validated(update, self.config.train)]
+        first = 0 if self.starts_from_run and self.state.best is not None else 1
+        done = range(first, self.state.update + 1)
+        validated = [update for update in done if is_validated(update, self.config.train)]
         self._log = MetricsLog(self.folder, self.state.update, validated)
         try:
             self.workers.sync()
@@ -97,6 +99,11 @@ class TrainingLoop:
         finally:
             self._log.close()
             self.close()
+
+    @property
+    def starts_from_run(self) -> bool:
+        """Return whether all weights are those of another run (fine-tuning), which are validated before any update."""
+        return self.config.init is not None and self.config.init.run is not None
 
     @property
     def workers(self) -> ProcessGroupTrainer:
@@ -122,6 +129,8 @@ class TrainingLoop:
             self.save()
 
     def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
+        if self.starts_from_run and self.state.update == 0 and self.state.best is None:
+            yield self._validate(0.0)  # so that the weights of the run stay the best unless others are better
         batches = self._batches()
         faults = 0
         while self.state.update < self.config.train.updates and not self._stops_early():

@@ -59,7 +59,7 @@ class MetricsLog:
         """
         row = {
             "update": update,
-            "loss": self.losses / max(self.tokens, 1),
+            **({"loss": self.losses / self.tokens} if self.tokens else {}),  # none before the first update
             "learning_rate": learning_rate,
             "tokens_per_second": self.tokens / max(self.seconds, 1e-9),
             "seconds": self.seconds,

@@ -200,10 +200,11 @@ class ProgressView:
         shown = [first, *(name for name in others if event.metrics[name])]
         self.scores = "".join("  " + SHOWN_METRICS[name].format(event.metrics[name]) for name in shown)
         mark = " (best so far)" if event.best else ""
+        told = f"loss {self.loss:.3f}  held-out loss" if self.steps else "before training: held-out loss"
+        speed = f"  {self.speed:,.0f} {self.unit}/s" if self.steps else ""
         perplexity = f"  perplexity {event.metrics['perplexity']:.2f}" if "perplexity" in event.metrics else ""
         self.display.print(
-            f"update {event.update:>6,}  loss {self.loss:.3f}  held-out loss {event.metrics['valid_loss']:.3f}"
-            f"{perplexity}{self.scores}{mark}  {self.speed:,.0f} {self.unit}/s"
+            f"update {event.update:>6,}  {told} {event.metrics['valid_loss']:.3f}{perplexity}{self.scores}{mark}{speed}"
         )
 
 

@@ -16,6 +16,7 @@ from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.folder_lock import lock_folder
 from seq2see.system.files import write_atomic
+from seq2see.training.fine_tuning import continue_run, decide_fine_tuning
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
 from seq2see.training.training_state import read_state, say_limits
@@ -76,8 +77,12 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
     usable = read_usable(origin)
     init = read_init(early)
     if init.run is not None:
-        base, remarks = continue_run(Path(init.run), folder), {"model": f"all but the data as in {init.run}"}
+        start = Path(init.run)
+        base, remarks = continue_run(start, folder), {"model": f"as in {init.run}"}
+        tuned, why = decide_fine_tuning(start, folder, early)
+        base["train"] = {**_read_section(base, "train"), **tuned}
     else:
+        why = ""
         decision = decide(usable[0], preset=_read_word(early, "preset"), task=_read_word(early, "task"))
         decision = adapt_tokens(decision, early, init, folder)
         base, remarks = decision.base, dict(decision.remarks)
@@ -85,6 +90,7 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
     loaded = load_config(base=base | {"data": {**_read_section(base, "data"), **files}}, settings=settings)
     changed = {name.partition(".")[0] for name in early}
     kept = {key: text for key, text in remarks.items() if key not in changed}
+    kept |= {"train": why} if why else {}
     return TrainingRequest(loaded, RunFolder(folder), origin.file.parent, kept, {origin: usable})
 
 
@@ -162,19 +168,6 @@ def _to_split(origin: Origin) -> str | dict[str, str]:
     if origin.target_file is None:
         return str(origin.file.absolute())
     return {"source": str(origin.file.absolute()), "target": str(origin.target_file.absolute())}
-
-
-def continue_run(path: Path, out: Path) -> dict[str, object]:
-    """Return the configuration of another run as a base for a new one that starts from its weights, without its data.
-
-    Args:
-        path: the folder of the other run.
-        out: the folder of the new run; a run that has begun there is the base itself.
-    """
-    begun = RunFolder(out)
-    config = (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
-    base = config.model_dump(exclude={"init"}, exclude_none=True)
-    return {**base, "data": {"held_out": config.data.held_out, "max_tokens": config.data.max_tokens}}
 
 
 def adapt_tokens(decision: Decision, early: Mapping[str, object], init: Init, folder: Path) -> Decision:
