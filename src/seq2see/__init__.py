@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from seq2see.nn.functional import attend as attend
     from seq2see.runs.analysis import align as align
     from seq2see.runs.analysis import compare as compare
+    from seq2see.runs.analysis import doctor as doctor
     from seq2see.runs.prediction import Prediction as Prediction
     from seq2see.runs.run import Run as Run
     from seq2see.runs.run import load as load
@@ -42,6 +43,7 @@ __all__ = [
     "align",
     "attend",
     "compare",
+    "doctor",
     "fit",
     "from_arrays",
     "load",
@@ -67,6 +69,7 @@ _PLACES = {
     "Seq2SeqEstimator": "estimator",
     "SequenceClassifier": "estimator",
     "compare": "runs.analysis",
+    "doctor": "runs.analysis",
     "align": "runs.analysis",
     "load": "runs.run",
     "Run": "runs.run",

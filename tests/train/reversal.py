@@ -11,8 +11,9 @@ from seq2see.config.schema import Config
 from seq2see.data.checks.data_doctor import examine
 from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
+from seq2see.training.begun_run import holds_run
 from seq2see.training.job import Job
-from seq2see.training.prepare import holds_run, open_folder, prepare_job
+from seq2see.training.prepare import open_folder, prepare_job
 
 SMALL = {"encoder": {"size": 16, "embedding_size": 8}, "decoder": {"size": 16, "embedding_size": 8}}
 

@@ -80,6 +80,7 @@ TABLE: dict[str, dict[str, str]] = {
     "renderer": {  # of the kinds of traces
         "attention": "seq2see.render.attention_renderer:AttentionRenderer",
         "document": "seq2see.render.document_renderer:DocumentRenderer",
+        "comparison": "seq2see.render.comparison_renderer:TableRenderer",
     },
     "search": {
         "greedy": "seq2see.search.greedy:Greedy",

@@ -56,12 +56,14 @@ class ProbabilityDrop:
         end: where it ends, in characters; of an image, the number of the next region.
         drop: the drop of the log-probability of a text (in nats), or of the probability of a label.
         weight: the share of the attention of the whole output that the part got; None without cross-attention.
+        text: the part as text; empty for a region of an image.
     """
 
     start: int
     end: int
     drop: float
     weight: float | None
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,7 @@ class AttentionTrace(OutputTrace):
     ) -> "AttentionTrace":
         shares: Sequence[float | None] = [None] * len(spans) if weights is None else weights
         agreement = None if weights is None or len(spans) < 2 else compare_ranks(weights, drops.tolist())
-        parts = zip(spans, drops.tolist(), shares, strict=True)
-        found = tuple(ProbabilityDrop(*span, drop, share) for span, drop, share in parts)
+        texts = ["" if regions else self.source[start:end] for start, end in spans]
+        parts = zip(spans, drops.tolist(), shares, texts, strict=True)
+        found = tuple(ProbabilityDrop(*span, drop, share, text) for span, drop, share, text in parts)
         return replace(self, drops=found, regions=regions, agreement=agreement)

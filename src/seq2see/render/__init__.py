@@ -7,6 +7,7 @@ A renderer (`TraceRenderer`) offers all three for one kind of trace; the registr
 __all__ = [
     "attention_renderer",
     "colours",
+    "comparison_renderer",
     "comparison_table",
     "document_renderer",
     "figures",

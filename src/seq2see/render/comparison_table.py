@@ -7,7 +7,8 @@ from seq2see.explain.statistics import AttentionStatistics
 from seq2see.metrics.significance import Tested
 from seq2see.render.html.comparison_page import DASH, Row, ScoreCell, Sheet
 from seq2see.render.html.report import Example
-from seq2see.runs.comparison import ComparedRun, Comparison
+from seq2see.runs.compared_run import ComparedRun
+from seq2see.runs.comparison import Comparison
 from seq2see.runs.evaluation import find_attention
 
 SIGNIFICANT = 0.05  # a p value below this counts as a difference

@@ -6,6 +6,7 @@
 __all__ = [
     "analysis",
     "checkpoint",
+    "compared_run",
     "comparison",
     "config_changes",
     "data_files",

@@ -1,21 +1,25 @@
-"""Analyses of runs from Python: evaluate one, compare several, align words; on files or on Python objects."""
+"""Analyses from Python, on files or objects: check data, evaluate a run, compare several, align words."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Unpack
 
+from seq2see.config.load import load_config
 from seq2see.core.errors import DataError
+from seq2see.data.checks.data_doctor import Diagnosis, examine
 from seq2see.data.checks.infer import infer_modality
-from seq2see.data.formats.in_memory import Fields, collect_pairs, find_origin
-from seq2see.data.pairs import Origin, Pairs
+from seq2see.data.formats.folders import split_folder
+from seq2see.data.formats.in_memory import Fields, collect_pairs, find_memory_splits, find_origin
+from seq2see.data.pairs import Finding, Origin, Pairs
 from seq2see.data.synthetic.shapes import read_things
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.runs.comparison import Comparison, check_runs, name_runs
 from seq2see.runs.comparison import compare as compare_pairs
-from seq2see.runs.data_files import read_as_trained
+from seq2see.runs.data_files import name_fields, origins, read_as_trained
 from seq2see.runs.evaluation import Evaluation
 from seq2see.runs.evaluation import evaluate as evaluate_pairs
 from seq2see.runs.parallel_prediction import choose_workers, start_workers
@@ -25,6 +29,7 @@ from seq2see.search.factory import read_options
 from seq2see.search.options import DecodeKeywords, DecodeOptions
 
 StrPath = str | os.PathLike[str]
+CONFIG_ENDINGS = (".yaml", ".yml")
 
 
 def evaluate(
@@ -121,13 +126,58 @@ def align(
         return align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold)
 
 
+def doctor(data: object, /, *, valid: object = None, test: object = None, fields: Fields | None = None) -> Diagnosis:
+    """Check data before a training: blanks, duplicates, leakage, outliers, unknown characters, unreadable images.
+
+    Args:
+        data: anything that `seq2see.train` takes as data: a path, pairs, a data frame, a configuration file ...
+        valid: validation data, in the same forms; None: as in `data`.
+        test: test data, in the same forms; None: as in `data`.
+        fields: the columns of source and target; None finds them by their names.
+
+    Returns:
+        The findings, and the pairs of each split; printed, it lists the findings. Python objects are named by their
+        split, with the number of the pair as the line.
+    """
+    splits = _split(data)
+    splits |= {name: each for name, each in (("valid", valid), ("test", test)) if each is not None}
+    with TemporaryDirectory(prefix="seq2see-") as place:
+        named: dict[str, Origin] = {}
+        for name, each in splits.items():
+            found = each if isinstance(each, Origin) else find_origin(each, fields=fields)
+            file = Path(place) / f"{name}.jsonl"
+            named[name] = found or Origin(file, fields=_write(each, fields, None, file))
+        diagnosis = examine(named)
+        written = {Path(place) / f"{name}.jsonl": Path(name) for name in named}
+        findings = [_rename(finding, written) for finding in diagnosis.findings]
+    return replace(diagnosis, findings=findings)
+
+
+def _split(data: object) -> dict[str, object]:
+    """Return the splits of a configuration, a folder or a dictionary of data sets; anything else is training data."""
+    if isinstance(data, str | os.PathLike) and Path(data).suffix in CONFIG_ENDINGS:
+        return {**origins(load_config(file=Path(data)).config)}
+    if isinstance(data, str | os.PathLike):
+        return {**split_folder(Path(data))}
+    return dict(find_memory_splits(data) or {"train": data})
+
+
+def _rename(finding: Finding, names: Mapping[Path, Path]) -> Finding:
+    """Return a finding about a temporary file with the name of its split."""
+    message = finding.message
+    for file, name in names.items():
+        message = message.replace(str(file), str(name))
+    return replace(finding, message=message, file=finding.file and names.get(finding.file, finding.file))
+
+
 @contextmanager
 def _reading(run: Run, data: object, fields: Fields | None) -> Iterator[tuple[Pairs, Origin]]:
     """Read the pairs of a path or of Python objects; the latter are in a temporary file until the analysis ends."""
     origin = find_origin(data, fields=fields)
     with TemporaryDirectory(prefix="seq2see-") as place:
         if origin is None:
-            origin = Origin(Path(place) / "data.jsonl", fields=_write(data, fields, Path(place) / "data.jsonl"))
+            file = Path(place) / "data.jsonl"
+            origin = Origin(file, fields=_write(data, fields, name_fields(run.config), file))
         pairs, _ = read_as_trained(origin, run.config)
         wanted, got = run.task.source.reads, infer_modality(pairs)
         if wanted != got:
@@ -135,7 +185,7 @@ def _reading(run: Run, data: object, fields: Fields | None) -> Iterator[tuple[Pa
         yield pairs, origin
 
 
-def _write(data: object, fields: Fields | None, file: Path) -> Fields:
-    pairs = collect_pairs(data, fields=fields)
+def _write(data: object, fields: Fields | None, usual: Fields | None, file: Path) -> Fields:
+    pairs = collect_pairs(data, fields=fields, usual=usual)
     pairs.save(file, replace=True)
     return pairs.fields

@@ -3,20 +3,22 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.core.plural import say_count
+from seq2see.core.registry import find
 from seq2see.data.pairs import Origin, Pairs
-from seq2see.explain.head_alignment import HeadSelection, list_heads
-from seq2see.explain.statistics import AttentionStatistics
-from seq2see.metrics.alignment import Agreement, Gold
+from seq2see.explain.head_alignment import list_heads
+from seq2see.metrics.alignment import Gold
 from seq2see.metrics.length import LengthScores, score_buckets, sort_by_length
-from seq2see.metrics.significance import Tested, compare_captions, compare_systems
+from seq2see.metrics.significance import compare_captions, compare_systems
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
+from seq2see.runs.compared_run import AlignmentScores, ComparedRun
 from seq2see.runs.decoding import Decoding
-from seq2see.runs.evaluation import count_minutes, count_parameters, measure_attention
+from seq2see.runs.evaluation import measure_attention
 from seq2see.runs.parallel_prediction import choose_workers, start_workers
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
@@ -32,85 +34,27 @@ Advance = Callable[..., None]
 Progress = Callable[[str, int], AbstractContextManager[Advance]]  # what is done, and how many times
 
 
-@dataclass(frozen=True)
-class AlignmentScores:
-    """The alignment error rate (AER) of a run, for each map and head.
+@runtime_checkable
+class ComparisonRenderer(Protocol):
+    """Draws a comparison; the registry knows it as the renderer `comparison`."""
 
-    Args:
-        default: the head that is taken without gold alignments.
-        best: the head with the lowest error rate.
-        agreements: how well each head agrees with the gold alignments.
-    """
+    def to_text(self, comparison: "Comparison") -> str:
+        """Return the tables of a comparison as text.
 
-    default: HeadSelection
-    best: HeadSelection
-    agreements: dict[HeadSelection, Agreement]
+        Args:
+            comparison: the comparison to show.
+        """
+        ...
 
-    def to_dict(self) -> "dict[str, JsonValue]":
-        """Return the error rates by the names of maps and heads, for programs."""
-        maps = {str(selection): asdict(agreement) for selection, agreement in self.agreements.items()}
-        return {"default": str(self.default), "best": str(self.best), "maps": {**maps}}
+    def save(self, comparison: "Comparison", path: Path, *, examples: int) -> Path:
+        """Write a comparison as a page, and return its path.
 
-
-@dataclass(frozen=True)
-class ComparedRun:
-    """One run with its predictions and all that was measured of it.
-
-    Args:
-        name: a short name.
-        run: the run.
-        predictions: one for each source.
-        tested: its metrics with 95 % intervals, and p-values against the baseline.
-        seconds: the time that decoding took.
-        attention: statistics of its attention; None for a model without attention.
-        aligned: its alignment error rates; None without gold alignments or attention.
-    """
-
-    name: str
-    run: Run
-    predictions: Sequence[Prediction]
-    tested: Sequence[Tested]
-    seconds: float
-    attention: AttentionStatistics | None
-    aligned: AlignmentScores | None
-
-    @property
-    def speed(self) -> float:
-        """Return the sources decoded in a second."""
-        return len(self.predictions) / max(self.seconds, 1e-9)
-
-    @property
-    def parameters(self) -> int:
-        """Return the number of parameters."""
-        return count_parameters(self.run)
-
-    @property
-    def megabytes(self) -> float:
-        """Return the size of the weights on the disk, in megabytes (10^6 bytes)."""
-        return self.run.folder.weights_file.stat().st_size / 1e6
-
-    @property
-    def minutes(self) -> float | None:
-        """Return the minutes that it was trained; None if its folder does not say so."""
-        return count_minutes(self.run.folder.read_metrics())
-
-    def to_dict(self) -> "dict[str, JsonValue]":
-        """Return everything that was measured of this run, for programs."""
-        tested = {
-            t.metric.name: {**asdict(t.metric), "interval": t.interval, "p_value": t.p_value} for t in self.tested
-        }
-        return {
-            "name": self.name,
-            "run": str(self.run.folder.path),
-            "preset": self.run.config.preset,
-            "metrics": {**tested},
-            "sentences_per_second": self.speed,
-            "parameters": self.parameters,
-            "megabytes": self.megabytes,
-            "training_minutes": self.minutes,
-            "attention": None if self.attention is None else asdict(self.attention),
-            "alignment": None if self.aligned is None else self.aligned.to_dict(),
-        }
+        Args:
+            comparison: the comparison to write.
+            path: the file, which must end in .html.
+            examples: the sources whose attention is shown.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -130,6 +74,29 @@ class Comparison:
     runs: Sequence[ComparedRun]
     lengths: LengthScores | None
     workers: int = 1
+
+    def __repr__(self) -> str:
+        names = " and ".join(each.name for each in self.runs)
+        return f"Comparison({names} on {say_count(len(self.pairs), self.unit)}; see table() and save(PATH))"
+
+    @property
+    def renderer(self) -> "ComparisonRenderer":
+        """Return what draws this comparison."""
+        renderer: ComparisonRenderer = find("renderer", "comparison")()
+        return renderer
+
+    def table(self) -> str:
+        """Return the tables of the command `seq2see compare` as text."""
+        return self.renderer.to_text(self)
+
+    def save(self, path: Path | str, *, examples: int = 4) -> Path:
+        """Write the comparison as a page with the heatmaps of all runs side by side, and return its path.
+
+        Args:
+            path: the file to write, which must end in .html.
+            examples: the sources whose attention is shown.
+        """
+        return self.renderer.save(self, Path(path), examples=examples)
 
     @property
     def unit(self) -> str:

@@ -16,7 +16,7 @@ def origins(config: Config) -> dict[str, Origin]:
         config: the configuration of a run.
     """
     data = config.data
-    fields = None if data.fields is None else (data.fields[0], data.fields[1])
+    fields = name_fields(config)
     named: dict[str, Split | None] = {"train": data.train, "valid": data.valid, "test": data.test}
     found = {name: _origin(split, fields) for name, split in named.items() if split is not None}
     return {name: replace(origin, encoding=data.encoding) for name, origin in found.items()}
@@ -26,6 +26,16 @@ def _origin(split: Split, fields: tuple[str, str] | None) -> Origin:
     if isinstance(split, ParallelFiles):
         return Origin(Path(split.source), Path(split.target))
     return Origin(Path(split), fields=fields)
+
+
+def name_fields(config: Config) -> tuple[str, str] | None:
+    """Return the columns of source and target that the configuration names; None if it names none.
+
+    Args:
+        config: the configuration of a run.
+    """
+    names = config.data.fields
+    return None if names is None else (names[0], names[1])
 
 
 def read_as_trained(origin: Origin, config: Config) -> Usable:

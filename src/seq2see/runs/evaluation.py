@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from seq2see.core.box import NamedBox
 from seq2see.core.errors import AttentionError, Seq2SeeError
+from seq2see.core.plural import say_count
 from seq2see.data.pairs import Pairs
 from seq2see.explain.cross_attention import trace_cross_attention
 from seq2see.explain.forced_output import ForcedOutput
@@ -38,6 +39,10 @@ class Evaluation:
     predictions: Sequence[Prediction]
     metrics: Sequence[Metric]
     more: Sequence[Sequence[str]] = ()
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{metric.name} {metric.value:.2f}" for metric in self.metrics)
+        return f"Evaluation({self.name}, {say_count(len(self.references), 'pair')}: {scores})"
 
     @property
     def mistakes(self) -> list[int]:

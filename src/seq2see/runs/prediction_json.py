@@ -40,6 +40,9 @@ class PredictionJson(TypedDict):
     source: Annotated[str | None, Field(description="The input; null for an image that was sent.")]
     text: Annotated[str, Field(description="The output: a text, or the chosen labels.")]
     score: Annotated[float, Field(description="What outputs are ranked by: see the search; of labels, a probability.")]
+    probability: Annotated[
+        Probability | None, Field(description="The model's probability of the whole output; null for a blank source.")
+    ]
     finished: Annotated[bool, Field(description="False if the output was cut at its maximum length.")]
     tokens: Annotated[list[TokenJson], Field(description="The tokens of a text, the end token last.")]
     ids: Annotated[list[int], Field(description="The ids of the tokens, or of the labels.")]
@@ -72,6 +75,7 @@ def describe_prediction(
         "source": show_sentences(prediction.source) if show_source else None,
         "text": prediction.text,
         "score": prediction.score,
+        "probability": prediction.probability,
         "finished": prediction.finished,
         "tokens": [describe_token(token) for token in prediction.tokens],
         "ids": list(prediction.ids),

@@ -12,6 +12,9 @@ from seq2see.core.interventions import list_interventions
 from seq2see.core.special_tokens import UNKNOWN
 from seq2see.data.modalities.target import match_targets
 from seq2see.explain.copy_unknown import replace_unknown
+from seq2see.explain.forced_output import encode_target
+from seq2see.explain.occlusion import measure_drops
+from seq2see.explain.output_trace import OutputTrace
 from seq2see.explain.text_attention import explain_text
 from seq2see.models.classifier import Classifier
 from seq2see.models.network import Network
@@ -161,7 +164,22 @@ class Run:
             self, data, fields=fields, bleu_tokenizer=bleu_tokenizer, workers=workers, decode_options=chosen
         )
 
-    def save(self, path: One) -> None:
+    def explain(self, source: One, *, target: str | None = None, occlusion: bool = False) -> OutputTrace:
+        """Return the attention of the model while it writes its own output, or a text of yours.
+
+        Args:
+            source: the source: a text, or the path of an image.
+            target: the text that the model is made to write; None takes its own output.
+            occlusion: whether to measure the probability drop without each word, sentence or region, too.
+        """
+        if target is None:
+            own = self.predict(source)
+            return own.faithfulness if occlusion else own.attention
+        output = encode_target(self.task, self.task.source.check(source), target)
+        trace = explain_text(*self.transduction, output.source, output.ids)
+        return measure_drops(self.task, self.model, trace, output) if occlusion else trace
+
+    def save(self, path: str | PathLike[str]) -> None:
         """Copy the whole run folder, to share it.
 
         Args:

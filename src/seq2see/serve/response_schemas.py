@@ -82,6 +82,7 @@ class ProbabilityDropResponse(Response):
     weight: Annotated[
         Probability | None, Field(description="Its share of the attention; null without cross-attention.")
     ]
+    text: Annotated[str, Field(description="The part as text; empty for a region of an image.")]
 
 
 class ExplainResponse(Response):

@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.interventions import Intervention, changing
 from seq2see.explain.alternatives import list_alternatives, show_piece
+from seq2see.explain.forced_output import encode_target
 from seq2see.explain.occlusion import measure_drops
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.explain.text_attention import explain_text, trace_without_attention
@@ -151,15 +152,12 @@ def _trace_output(run: Run, found: Output) -> OutputTrace:
 
 def _encode_target(run: Run, source: str, target: str, check: Check) -> Output:
     """Return the target of a request as an output of the model."""
-    tokenizer = run.task.target.tokenizer
-    if tokenizer is None:
-        raise RequestError("this run chooses labels; leave out target.", status=409)
-    unknown = tokenizer.unknown(target)
-    if unknown:
-        raise RequestError(f"target must have known tokens only; got {unknown[0]!r}; change it.", status=409)
-    ids = tokenizer.encode(target).ids
-    check([ids])
-    return Output(tokenizer.decode(ids), 0.0, tokenizer.tokens(ids), tuple(ids), source)
+    try:
+        output = encode_target(run.task, source, target)
+    except Seq2SeeError as error:
+        raise RequestError(str(error), status=409) from None
+    check([output.ids])
+    return output
 
 
 def _measure_drops(run: Run, trace: OutputTrace, found: Output) -> OutputTrace:

@@ -42,7 +42,8 @@ class Output:
 
     Args:
         text: the text, or the labels joined by their separator.
-        score: of a text, what the search ranks by; of a label its probability, of several labels the smallest one.
+        score: of a text, what the search ranks by (with the usual length penalty of 1, the mean log-probability of a
+            token); of a label its probability, of several labels the smallest one.
         tokens: the tokens of a text with their confidences, the end mark last if it was reached; empty for labels.
         ids: the ids of these tokens, without the start mark; for labels their numbers.
         source: the source as it was given.
@@ -65,6 +66,18 @@ class Output:
             return self.score
         known = [token.confidence for token in self.tokens if token.confidence is not None]
         return math.exp(sum(math.log(max(one, TINY)) for one in known) / len(known)) if known else None
+
+    @property
+    def probability(self) -> float | None:
+        """Return the model's probability of the whole output, 0 to 1; None for a blank source.
+
+        Of a text it is the product of the confidences of its tokens, the end mark included; of a text that was cut, of
+        the tokens that are there. Of a label it is the score.
+        """
+        if not self.tokens:
+            return self.score if self.probabilities else None
+        confidences = [token.confidence for token in self.tokens if token.confidence is not None]
+        return math.prod(confidences) if len(confidences) == len(self.tokens) else None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ __all__ = [
     "api",
     "arguments",
     "batch_order",
+    "begun_run",
     "checkpoint_retention",
     "data_parallel",
     "description",

@@ -10,6 +10,7 @@ from seq2see.core.errors import ConfigError
 from seq2see.data.formats.in_memory import Fields
 from seq2see.runs.folder import RunFolder
 from seq2see.system.foreign_code import admit
+from seq2see.training.fine_tuning import find_usual_fields
 from seq2see.training.request import TrainingRequest, request_config, request_data, request_resume
 from seq2see.training.training_data import StrPath, discarding_data, name_new_folder, place_splits, split_data
 
@@ -45,9 +46,10 @@ def make_request(
     file = Path(data) if isinstance(data, str | os.PathLike) else None
     folder = Path(out) if out is not None else name_new_folder(file.stem if file is not None else preset or "run")
     _refuse_run(data)
+    usual = find_usual_fields(Path(init), folder) if init is not None else None
     held_out = {name: each for name, each in (("valid", valid), ("test", test)) if each is not None}
     is_config = file is not None and file.suffix in CONFIG_ENDINGS
-    placed = place_splits(held_out if is_config else {**split_data(data), **held_out}, RunFolder(folder), fields)
+    placed = place_splits(held_out if is_config else {**split_data(data), **held_out}, RunFolder(folder), fields, usual)
     if placed.fields is not None:
         chosen = [("data.fields", list(placed.fields)), *chosen]
     with discarding_data(RunFolder(folder), written=placed.written):

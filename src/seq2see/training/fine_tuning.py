@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from seq2see.config.schema import Train
+from seq2see.runs.data_files import name_fields
 from seq2see.runs.folder import RunFolder
 
 RATE_SHARE = 0.1  # of the largest learning rate of the run
@@ -24,6 +25,17 @@ def continue_run(path: Path, out: Path) -> dict[str, object]:
     config = (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
     base = config.model_dump(exclude={"init"}, exclude_none=True)
     return {**base, "data": {"held_out": config.data.held_out, "max_tokens": config.data.max_tokens}}
+
+
+def find_usual_fields(path: Path, out: Path) -> tuple[str, str] | None:
+    """Return the columns of source and target that the data of another run has; None if it names none.
+
+    Args:
+        path: the folder of the other run.
+        out: the folder of the new run; one that has begun there has columns of its own.
+    """
+    begun = RunFolder(out)
+    return name_fields((begun if begun.config_file.is_file() else RunFolder(path)).read_config())
 
 
 def decide_fine_tuning(path: Path, out: Path, early: Mapping[str, object]) -> tuple[dict[str, object], str]:

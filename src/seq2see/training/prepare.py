@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
-from seq2see.core.errors import CheckpointError, ConfigError, DataError
+from seq2see.core.errors import CheckpointError, DataError
 from seq2see.core.registry import shorten
 from seq2see.data.batch import collate
 from seq2see.data.checks.data_doctor import Diagnosis, examine
@@ -27,7 +27,6 @@ from seq2see.models.seq2seq import Seq2Seq
 from seq2see.objectives.build import build_objective
 from seq2see.objectives.minimum_risk import best_gleu, build_reward
 from seq2see.runs.checkpoint import read_checkpoint
-from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.folder_lock import lock_folder
@@ -35,6 +34,7 @@ from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
+from seq2see.training.begun_run import holds_run, keep_limits
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.image_plan import settle_mirroring
@@ -55,27 +55,6 @@ from seq2see.training.validation import measure
 PLURAL = {"text": "texts", "images": "images"}
 
 
-def holds_run(folder: RunFolder, config: Config) -> bool:
-    """Return whether the folder holds a run of the same configuration, to go on with.
-
-    Args:
-        folder: the run folder; it may be empty or not exist yet.
-        config: the configuration of the training.
-
-    Raises:
-        ConfigError: the folder holds a run of another configuration.
-        CheckpointError: the folder holds other files, or is a file.
-    """
-    if not folder.holds_run():
-        return False
-    changes = describe_changes(folder.read_config().model_dump(), config.model_dump())
-    if changes:
-        raise ConfigError(
-            f"{folder.path} holds another run ({changes}); choose another folder (out), or undo the change."
-        )
-    return True
-
-
 def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int], None] | None = None) -> Job:
     """Check the data and the configuration of a request, make everything ready, and open the run folder.
 
@@ -89,7 +68,8 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
         ConfigError: the configuration is wrong, or the folder holds another run.
         CheckpointError: another training runs in the folder.
     """
-    config, folder = request.loaded.config, request.folder
+    folder = request.folder
+    config = keep_limits(folder, request.loaded.config)
     with discarding_data(folder, written=request.wrote_data), ExitStack() as held:
         diagnosis = examine(origins(config), read=request.read)
         for finding in diagnosis.errors:

@@ -1,6 +1,7 @@
 """A request for a training: a configuration with the reasons for it, a run folder, and data that was already read."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,14 +10,14 @@ from seq2see.config.load import Loaded, load_config, read_preset
 from seq2see.config.schema import Config, Init, Train
 from seq2see.config.settings import Setting, parse_setting
 from seq2see.config.write import read_remarks, write_config
-from seq2see.core.errors import CheckpointError, ConfigError
+from seq2see.core.errors import CheckpointError, ConfigError, DataError
 from seq2see.data.checks.data_doctor import Usable, read_usable
 from seq2see.data.pairs import Origin
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.folder_lock import lock_folder
 from seq2see.system.files import write_atomic
-from seq2see.training.fine_tuning import continue_run, decide_fine_tuning
+from seq2see.training.fine_tuning import continue_run, decide_fine_tuning, find_usual_fields
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
 from seq2see.training.training_state import read_state, say_limits
@@ -74,8 +75,11 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
     early = read_early(settings)
     origin = _with_fields(splits["train"], early.get("data.fields"))
     origin = replace(origin, encoding=_read_word(early, "data.encoding"))
-    usable = read_usable(origin)
     init = read_init(early)
+    usual = find_usual_fields(Path(init.run), folder) if init.run is not None else None
+    origin, usable = _read(origin, usual)
+    if origin.fields is not None and "data.fields" not in early:
+        settings = [("data.fields", list(origin.fields)), *settings]
     if init.run is not None:
         start = Path(init.run)
         base, remarks = continue_run(start, folder), {"model": f"as in {init.run}"}
@@ -161,6 +165,15 @@ def _with_fields(origin: Origin, names: object) -> Origin:
     if isinstance(names, list) and len(names) == 2:
         return replace(origin, fields=(str(names[0]), str(names[1])))
     return origin
+
+
+def _read(origin: Origin, usual: tuple[str, str] | None) -> tuple[Origin, Usable]:
+    """Read training data by the columns of the run it starts from, if none are named and the file has them."""
+    if origin.fields is None and origin.target_file is None and usual is not None:
+        named = replace(origin, fields=usual)
+        with suppress(DataError):
+            return named, read_usable(named)
+    return origin, read_usable(origin)
 
 
 def _to_split(origin: Origin) -> str | dict[str, str]:

@@ -41,7 +41,9 @@ class PlacedData:
     written: bool
 
 
-def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields | None) -> PlacedData:
+def place_splits(
+    splits: Mapping[str, object], folder: RunFolder, fields: Fields | None, usual: Fields | None = None
+) -> PlacedData:
     """Give each split a file: Python objects are written into the run folder, to resume and repeat the run.
 
     A run that has begun must get the same objects again.
@@ -50,6 +52,7 @@ def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields
         splits: files or Python objects by split.
         folder: the run folder.
         fields: the source and target columns that the user names; None finds them by their names.
+        usual: columns that objects without `fields` are looked up for first, such as those of a run.
     """
     origins = {name: find_origin(data) for name, data in splits.items()}
     found = {name: origin for name, origin in origins.items() if origin is not None}
@@ -57,7 +60,7 @@ def place_splits(splits: Mapping[str, object], folder: RunFolder, fields: Fields
     if not objects:
         return PlacedData(found, fields, written=False)
     begun = folder.holds_run()
-    pairs = {name: collect_pairs(data, fields=fields) for name, data in objects.items()}
+    pairs = {name: collect_pairs(data, fields=fields, usual=usual) for name, data in objects.items()}
     names = fields or next(iter(pairs.values())).fields  # one pair of names for all splits, as a configuration has it
     with discarding_data(folder, written=not begun):
         if not begun:

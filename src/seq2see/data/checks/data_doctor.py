@@ -34,6 +34,9 @@ class Diagnosis:
     splits: Mapping[str, Pairs]
     findings: Sequence[Finding]
 
+    def __str__(self) -> str:
+        return "\n".join(f"{each.level}: {each}" for each in self.findings) or "No problems found."
+
     @property
     def errors(self) -> list[Finding]:
         """The findings that must be fixed before training."""

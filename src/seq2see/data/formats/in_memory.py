@@ -138,20 +138,21 @@ def find_origin(data: object, *, fields: Fields | None = None) -> Origin | None:
     return None
 
 
-def collect_pairs(data: object, *, fields: Fields | None = None) -> MemoryPairs:
+def collect_pairs(data: object, *, fields: Fields | None = None, usual: Fields | None = None) -> MemoryPairs:
     """Collect the pairs of a Python object.
 
     Args:
         data: pairs (source, target), records (dictionaries), a dictionary of columns, a data frame or a data set.
         fields: the columns of source and target; None finds them by their usual names.
+        usual: the columns that are taken without `fields` if the data has them, such as those of a run.
 
     Raises:
         DataError: the object has no pairs, or columns that do not fit.
     """
     if isinstance(data, Mapping):
-        return _choose(_transpose(data, dict(data)), fields)
+        return _choose(_transpose(data, dict(data)), fields, usual)
     if isinstance(data, DataFrame):
-        return _choose(_transpose(data.columns, data), fields)
+        return _choose(_transpose(data.columns, data), fields, usual)
     if not isinstance(data, Iterable) or isinstance(data, str | bytes):
         raise DataError(
             "data must be a path, pairs (source, target), a data frame or a data set; got "
@@ -159,7 +160,7 @@ def collect_pairs(data: object, *, fields: Fields | None = None) -> MemoryPairs:
         )
     items = list(data)
     if items and all(isinstance(item, Mapping) for item in items):
-        return _choose([_flatten(_name_labels(item, data)) for item in items], fields)
+        return _choose([_flatten(_name_labels(item, data)) for item in items], fields, usual)
     return _read_pairs(items)
 
 
@@ -198,12 +199,13 @@ def _list_column(column: object) -> list[object]:
     return list(column)
 
 
-def _choose(records: Sequence[Record], fields: Fields | None) -> MemoryPairs:
+def _choose(records: Sequence[Record], fields: Fields | None, usual: Fields | None) -> MemoryPairs:
     """Choose the fields of source and target: those that are named, else by their usual names, else the only two."""
     if not records:
         raise DataError("there is not one pair; give at least a few.")
     names = list(records[0])
-    chosen = fields or _find_fields(records[0], names)
+    known = usual if usual is not None and set(usual) <= set(names) else None
+    chosen = fields or known or _find_fields(records[0], names)
     for name in chosen:
         if name not in names:
             raise DataError(f"there must be a column {name!r}; got {list_names(names)}; name two of them as fields.")
