@@ -9,11 +9,13 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from seq2see.config.notation import KeyPath, parse
+from seq2see.config.notation import MAX_CHARACTERS, KeyPath, parse
 from seq2see.config.schema import BRANCHES, Config, ParallelFiles
 from seq2see.config.settings import Layer, Setting, Tree, list_sections, parse_setting, require_space
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
+
+MAX_BYTES = 4 * MAX_CHARACTERS  # a character has at most four in UTF-8
 
 PathKeys = Mapping[str, "PathKeys"] | tuple[str, ...]
 
@@ -53,7 +55,11 @@ class Loaded:
 
 
 def load_config(
-    *, file: Path | None = None, base: Mapping[str, object] | None = None, settings: Sequence[Setting] = ()
+    *,
+    file: Path | None = None,
+    text: str | None = None,
+    base: Mapping[str, object] | None = None,
+    settings: Sequence[Setting] = (),
 ) -> Loaded:
     """Merge preset, `base`, file and settings, the later ones over the earlier, and check the result.
 
@@ -61,6 +67,7 @@ def load_config(
 
     Args:
         file: a YAML file; None for a configuration of preset and settings alone.
+        text: the content of the file, if it is read already; None reads it.
         base: the tree of a configuration that the file and the settings change.
         settings: `key=value` texts, such as train.updates=500, or pairs of a dotted key and a value.
 
@@ -68,7 +75,8 @@ def load_config(
         ConfigError: a key is missing, unknown or has a wrong value, or the file cannot be read.
     """
     layers = [_anchor((dict(base or {}), {}), Path.cwd())]
-    layers += [_anchor(read_yaml(file), file.parent)] if file is not None else []
+    if file is not None:
+        layers.append(_anchor(read_yaml(file) if text is None else parse_yaml(text, str(file)), file.parent))
     layers += [_anchor(parse_setting(setting), Path.cwd()) for setting in settings]
     tree: Tree = {}
     places: dict[KeyPath, str] = {(): "the configuration" if file is None else str(file)}
@@ -92,7 +100,11 @@ def read_yaml(file: Path) -> Layer:
         ConfigError: the file cannot be read, or is no YAML.
     """
     try:
-        text = file.read_bytes().decode("utf-8-sig")
+        with file.open("rb") as opened:
+            content = opened.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise ConfigError(f"{file}: a configuration must have at most {MAX_BYTES:,} bytes; got more; shorten it.")
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; check the path.") from None
     except UnicodeDecodeError as error:
@@ -131,7 +143,7 @@ def read_preset(name: str) -> Layer:
     """
     known = preset_names()
     if name not in known:
-        raise ConfigError(f"there is no preset {name!r}{suggest(str(name), known)} (known: {', '.join(known)}).")
+        raise ConfigError(f"there is no preset {shorten(name)}{suggest(str(name), known)} (known: {', '.join(known)}).")
     return parse_yaml(preset_text(name), f"preset {name}")
 
 
@@ -279,12 +291,12 @@ def _explain(error: ValidationError, places: Mapping[KeyPath, str]) -> str:
     place, name = _place(path, places), ".".join(path)
     if first["type"] == "extra_forbidden":
         known = _known(path[:-1])
-        return f"{place}: there is no key {name!r}{suggest(path[-1], known)} (known: {', '.join(known)})."
+        return f"{place}: there is no key {shorten(name)}{suggest(path[-1], known)} (known: {', '.join(known)})."
     if first["type"] == "missing":
         hint = f", or name a preset ({', '.join(preset_names())})" if name in ("tokens", "model") else ""
         return f"{place}: the key {name} is missing; add it{hint}."
     if first["type"] == "invalid_key":
-        return f"{place}: a key must be a word; got {first['input']!r}."
+        return f"{place}: a key must be a word; got {shorten(first['input'])}."
     if first["type"] == "model_type":
         return _describe_section(path, places, first["input"])
     return f"{place}: {complain(name, first)}"
