@@ -84,7 +84,9 @@ def require_space(name: str, place: str) -> None:
     """
     if ":" in name:
         apart = name.replace(":", ": ", 1)
-        raise ConfigError(f"{place}: a colon must have a space behind it; got {shorten(name)}; write `{shorten(apart)[1:-1]}`.")
+        raise ConfigError(
+            f"{place}: a colon must have a space behind it; got {shorten(name)}; write `{shorten(apart)[1:-1]}`."
+        )
 
 
 def list_sections(section: type[BaseModel]) -> dict[str, type[Section]]:

@@ -13,6 +13,7 @@ __all__ = [
     "split",
     "storage",
     "synthetic",
+    "tokenizer_file",
     "tokenizers",
     "trainable_tokenizers",
     "word_vectors",

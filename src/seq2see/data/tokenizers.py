@@ -5,7 +5,8 @@ carries a mark of its own, so that the spacing of the output comes from the mode
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -15,9 +16,11 @@ from unicodedata import normalize
 from tokenizers import Tokenizer as Backend
 
 from seq2see.core.errors import TokenError
+from seq2see.core.registry import shorten
 from seq2see.core.special_tokens import END, SPECIAL_TOKENS, UNKNOWN
 from seq2see.core.token import Token
 from seq2see.data.modalities.target import TextTarget
+from seq2see.data.tokenizer_file import read_tokenizer_tree
 
 if TYPE_CHECKING:
     from seq2see.data.storage.packed import Sequences
@@ -77,7 +80,8 @@ class Tokenizer(TextTarget):
         Args:
             texts: raw texts.
         """
-        return [[*encoding.ids, END] for encoding in self._backend.encode_batch_fast(list(texts))]
+        with explaining_failures("the tokenizer cannot read these texts"):
+            return [[*encoding.ids, END] for encoding in self._backend.encode_batch_fast(list(texts))]
 
     def encode(self, text: str) -> Encoding:
         """Return the ids of one text, the end mark last, with offsets into the text.
@@ -85,7 +89,8 @@ class Tokenizer(TextTarget):
         Args:
             text: a raw text.
         """
-        encoded = self._backend.encode(text)
+        with explaining_failures("the tokenizer cannot read this text"):
+            encoded = self._backend.encode(text)
         spans = list(encoded.offsets)
         if encoded.tokens[:1] == [SPACE]:
             spans[0] = (0, 0)  # the mark put before the first word is no character of the text
@@ -170,19 +175,10 @@ class Tokenizer(TextTarget):
         Raises:
             TokenError: it is no tokenizer file, or its first ids are not those of the special tokens.
         """
-        try:
-            vocabulary = _vocabulary(text)
-            backend = Backend.from_str(text)
+        tree = read_tokenizer_tree(text)
+        with explaining_failures("this is not a tokenizer file"):
+            backend = Backend.from_str(json.dumps(tree))  # what was checked, however the library reads the text
             backend.encode("\U0010fffd")  # a character that no vocabulary has: there must be an unknown token
-        except Exception as error:  # the library raises bare Exceptions
-            raise TokenError(f"this is not a tokenizer file: {' '.join(str(error).split())}.") from error
-        if sorted(vocabulary.values()) != list(range(len(vocabulary))):
-            raise TokenError("the ids of a vocabulary must be 0, 1, 2 and so on; got gaps or repetitions.")
-        first = sorted(vocabulary, key=lambda piece: vocabulary[piece])[: len(SPECIAL_TOKENS)]
-        if tuple(first) != SPECIAL_TOKENS:
-            raise TokenError(
-                f"a vocabulary must start with {', '.join(SPECIAL_TOKENS)}; got {', '.join(map(repr, first))}."
-            )
         return cls(backend)
 
     def _pieces(self, ids: Sequence[int], unknown: Sequence[str] = ()) -> list[str]:
@@ -205,8 +201,19 @@ def _trim(text: str, start: int, end: int, confidence: float | None = None) -> T
     return Token(text[start:end], start, end, confidence)
 
 
-def _vocabulary(file: str) -> dict[str, int]:
-    vocabulary: dict[str, int] | list[tuple[str, float]] = json.loads(file)["model"]["vocab"]
-    if isinstance(vocabulary, dict):
-        return vocabulary
-    return {piece: number for number, (piece, _) in enumerate(vocabulary)}  # unigram: a list with scores
+@contextmanager
+def explaining_failures(rule: str) -> Iterator[None]:
+    """Turn whatever the tokenizers library raises into a TokenError, for the code inside a `with`.
+
+    Its panics are no `Exception`, so that `except Exception` would let them end a server.
+
+    Args:
+        rule: the beginning of the message.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, TokenError):
+        raise
+    except BaseException as error:
+        reason = shorten(" ".join(str(error).split()))[1:-1]
+        raise TokenError(f"{rule}: {reason or type(error).__name__}.") from error

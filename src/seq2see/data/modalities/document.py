@@ -10,8 +10,9 @@ import numpy as np
 
 from seq2see.core.box import Box
 from seq2see.core.errors import DataError, TokenError
+from seq2see.core.json_text import read_json
 from seq2see.core.option_types import Count
-from seq2see.core.registry import Part, part
+from seq2see.core.registry import Part, part, shorten
 from seq2see.core.token import Token
 from seq2see.core.words import Span
 from seq2see.data.modalities.document_sources import DocumentSources, Truncation, open_documents, save_documents
@@ -25,6 +26,8 @@ from seq2see.data.storage.cache import name_content, read_or_make
 from seq2see.data.storage.dataset import Store, store_sources
 from seq2see.data.storage.packed import pack
 from seq2see.data.tokenizers import Tokenizer
+
+MAX_LIMIT = 1_000_000  # of sentences of a document, and of words of a sentence
 
 
 class Documents:
@@ -62,11 +65,17 @@ class Documents:
             TokenError: the file does not describe documents.
         """
         try:
-            known = json.loads(text)
+            known = read_json(text)
+            limits = [known["max_sentences"], known["max_words"]]
             words = Tokenizer.from_json(json.dumps(known["words"]))
-            return DocumentModality(words, int(known["max_sentences"]), int(known["max_words"]))
         except (ValueError, LookupError, TypeError) as error:
-            raise TokenError(f"this is not a file of documents: {error}.") from None
+            raise TokenError(f"this is not a file of documents: {shorten(str(error))[1:-1]}.") from None
+        if not all(type(limit) is int and 0 < limit <= MAX_LIMIT for limit in limits):
+            raise TokenError(
+                f"this is not a file of documents: max_sentences and max_words must be 1 to {MAX_LIMIT:,}; got "
+                f"{shorten(limits)}."
+            )
+        return DocumentModality(words, *limits)
 
 
 @dataclass(frozen=True)

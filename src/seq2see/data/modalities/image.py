@@ -14,6 +14,7 @@ from PIL import Image
 
 from seq2see.core.box import Box
 from seq2see.core.errors import ConfigError, DataError, Seq2SeeError, TokenError
+from seq2see.core.json_text import read_json
 from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.core.words import Span
@@ -114,9 +115,11 @@ class ImageModality:
             TokenError: the file does not describe images.
         """
         try:
-            made: ImageModality = part("tokenizer", json.loads(text))()
+            made: object = part("tokenizer", read_json(text))()
         except (ValueError, ConfigError) as error:
             raise TokenError(f"this does not describe images: {error}") from error
+        if not isinstance(made, ImageModality):
+            raise TokenError("this does not describe images: its kind is another.")
         return made
 
     def read(self, file: str) -> UInt8[np.ndarray, "3 y x"]:

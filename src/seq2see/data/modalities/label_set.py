@@ -5,9 +5,34 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Le, MaxLen, MinLen
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from seq2see.core.errors import DataError, TokenError
+from seq2see.core.json_text import read_json
+from seq2see.core.registry import complain, shorten
+from seq2see.core.unicode import is_text
 from seq2see.data.storage.packed import Sequences
+
+MAX_LABEL = 1_000  # characters
+
+
+class _LabelFile(TypedDict):
+    """The content of a file of labels."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")  # type: ignore[misc]
+
+    kind: Literal["labels"]
+    labels: Annotated[list[Annotated[str, MinLen(1), MaxLen(MAX_LABEL)]], MinLen(1)]
+    counts: list[Annotated[int, Ge(1), Le(2**53)]]
+    sources: Annotated[int, Ge(1), Le(2**53)]
+    separator: Annotated[str, MinLen(1), MaxLen(MAX_LABEL)] | None
+
+
+LABELS: TypeAdapter[_LabelFile] = TypeAdapter(_LabelFile)
 
 
 class Labels:
@@ -50,10 +75,17 @@ class Labels:
             TokenError: the file does not describe labels.
         """
         try:
-            known = json.loads(text)
-            return LabelSet(tuple(known["labels"]), tuple(known["counts"]), int(known["sources"]), known["separator"])
-        except (ValueError, LookupError, TypeError) as error:
-            raise TokenError(f"this is not a file of labels: {error}.") from None
+            known = LABELS.validate_python(read_json(text))
+        except ValidationError as error:
+            problem = error.errors()[0]
+            what = complain(".".join(map(str, problem["loc"])), problem)
+            raise TokenError(f"this is not a file of labels: {what}") from None
+        except ValueError as error:
+            raise TokenError(f"this is not a file of labels: {shorten(str(error))[1:-1]}.") from None
+        names, counts = known["labels"], known["counts"]
+        if len(counts) != len(names) or len(set(names)) != len(names) or not all(map(is_text, names)):
+            raise TokenError("this is not a file of labels: each must be a text that occurs once, with its count.")
+        return LabelSet(tuple(names), tuple(counts), known["sources"], known["separator"])
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
 """From the `tokens` section of a configuration, or from the files of a run folder, to modalities and targets."""
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import ConfigError, TokenError
-from seq2see.core.registry import KeyPath, find, is_foreign, part
+from seq2see.core.json_text import read_json
+from seq2see.core.registry import KeyPath, find, is_foreign, part, shorten
 from seq2see.data.modalities.label_set import LabelSet
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.target import Target
@@ -114,11 +114,15 @@ def read_target(file: str) -> Target:
 def _find_class(file: str) -> Any:
     """Return the class whose `to_json` wrote a file; a class of the user's own is found by the kind in its file."""
     try:
-        kind = str(json.loads(file).get("kind", ""))
+        kind = read_json(file).get("kind", "")
     except (ValueError, AttributeError) as error:
-        raise TokenError(f"this is not a tokenizer file: {error}.") from None
+        raise TokenError(f"this is not a tokenizer file: {shorten(str(error))[1:-1]}.") from None
+    if not isinstance(kind, str):
+        raise TokenError(f"this is not a tokenizer file: its kind must be a name; got {shorten(kind)}.")
     if is_foreign(kind) and not is_admitted(kind):
-        raise ConfigError(f"a tokenizer names code ({kind}) that the configuration of its run does not; do not use it.")
+        raise ConfigError(
+            f"a tokenizer names code ({shorten(kind)[1:-1]}) that the configuration of its run does not; do not use it."
+        )
     try:
         factory = find("tokenizer", kind) if kind else Tokenizer
     except ConfigError as error:
