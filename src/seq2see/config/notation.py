@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose a node as it is written; one that stands for others, or is too deep, is an error."""
-        event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = self.peek_event()
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             raise _NotPlainError(None, None, f"anchors and aliases (&{event.anchor[:40]}) are not read", mark)
@@ -132,9 +132,10 @@ def _find_lines(node: yaml.Node | None, path: KeyPath, name: str) -> dict[KeyPat
             raise ConfigError(f"{name}, line {key.start_mark.line + 1}: a key must be a word, not a list or section.")
         below, line = (*path, str(key.value)), key.start_mark.line + 1
         if below in found:
+            key_name = shorten(".".join(below))[1:-1]
             raise ConfigError(
-                f"{name}, line {line}: the key {shorten('.'.join(below))[1:-1]} must occur once; it is in line {found[below]}, too; "
-                "remove one of them."
+                f"{name}, line {line}: the key {key_name} must occur once; it is in line {found[below]}, too; remove "
+                "one of them."
             )
         found |= {below: line, **_find_lines(value, below, name)}
     return found

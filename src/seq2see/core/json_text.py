@@ -41,8 +41,8 @@ def read_json(text: str | bytes, *, depth: int = MAX_DEPTH, nan: bool = False) -
     Raises:
         ValueError: the text is no JSON, a key occurs twice, or it is too deep or has too many lists and objects.
     """
-    opening = (b"[", b"{") if isinstance(text, bytes) else ("[", "{")
-    if sum(text.count(sign) for sign in opening) > MAX_CONTAINERS:  # type: ignore[arg-type]
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
         raise ValueError(f"there are more than {MAX_CONTAINERS:,} lists and objects")
     try:
         value = json.loads(

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,9 @@ from safetensors.torch import save
 from torch import Tensor, nn, optim
 
 from seq2see.core.errors import CheckpointError
+from seq2see.core.json_text import read_json
+from seq2see.core.registry import shorten
+from seq2see.runs.weights_header import WeightsHeader, read_weights_header
 from seq2see.system.files import write_atomic
 
 FORMAT = "seq2see 2"  # of a checkpoint file
@@ -55,22 +57,55 @@ def read_checkpoint(path: Path) -> Checkpoint:
     Raises:
         CheckpointError: the file is missing, truncated, changed, or of another format.
     """
+    metadata = read_checkpoint_header(path).metadata
     try:
         with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: there is no such file; is the training still to be run?") from None
-    except (SafetensorError, OSError, struct.error, ValueError) as error:
+    except (SafetensorError, OSError, RuntimeError, ValueError, MemoryError) as error:
+        reason = shorten(" ".join(str(error).split()))[1:-1]
         raise CheckpointError(
-            f"{path}: the file is damaged or cut short ({error}); copy the run again, or train anew."
+            f"{path}: the file is damaged or cut short ({reason}); copy the run again, or train anew."
         ) from None
-    if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
     if metadata.get("digest") != _digest(tensors, metadata.get("facts", "") + metadata.get("names", "")):
         raise CheckpointError(f"{path}: the file was changed or damaged since it was written (its digest differs).")
-    others = {name: tensors[first] for name, first in json.loads(metadata.get("names", "{}")).items()}
-    return Checkpoint({**tensors, **others}, json.loads(metadata["facts"]))
+    names, facts = _read_object(path, metadata.get("names", "{}")), _read_object(path, metadata["facts"])
+    if (
+        not all(isinstance(first, str) and first in tensors for first in names.values())
+        or names.keys() & tensors.keys()
+    ):
+        raise CheckpointError(
+            f"{path}: the file is damaged (a tensor has no values); copy the run again, or train anew."
+        )
+    return Checkpoint({**tensors, **{name: tensors[first] for name, first in names.items()}}, facts)
+
+
+def read_checkpoint_header(path: Path) -> WeightsHeader:
+    """Read the header of a checkpoint alone, without the values of its tensors.
+
+    Args:
+        path: the file.
+
+    Raises:
+        CheckpointError: the file is missing, cannot be read, is no whole file, or is of another format.
+    """
+    try:
+        header = read_weights_header(path)
+    except FileNotFoundError:
+        raise CheckpointError(f"{path}: there is no such file; is the training still to be run?") from None
+    if header.metadata.get("format") != FORMAT or "facts" not in header.metadata:
+        raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
+    return header
+
+
+def _read_object(path: Path, text: str) -> dict[str, Any]:
+    """Return an object that is among the metadata."""
+    try:
+        found = read_json(text, nan=True)  # a loss that is no number is among the facts of a training that failed
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise CheckpointError(f"{path}: the file is damaged (its metadata); copy the run again, or train anew.")
+    return found
 
 
 def average(checkpoints: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,19 @@ from seq2see import __version__
 from seq2see.config.load import load_config
 from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, TokenError
+from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.data.modalities.learn import read_modality, read_target
+from seq2see.data.modalities.modality import Modality
+from seq2see.data.modalities.target import Target
 from seq2see.models.network import Network
-from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, read_checkpoint_header, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
+from seq2see.runs.config_digest import add_digest, read_config_text
 from seq2see.runs.metrics_file import Row, read_rows
-from seq2see.system.files import DRAFT, draft_path, remove_dead_drafts, write_atomic
+from seq2see.runs.model_limits import build_within, check_decoding, require_memory
+from seq2see.runs.run_file import MAX_FORMAT_BYTES, MAX_TOKENIZER_BYTES, copy_run_files, read_run_file
+from seq2see.system.files import DRAFT, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
 
@@ -124,33 +129,38 @@ class RunFolder:
         except OSError as error:
             raise CheckpointError(f"{self.path}: the folder cannot be made: {error.strerror or error}.") from error
         self.write_format()
-        write_atomic(self.config_file, config_text)
+        self.write_config(config_text)
+
+    def write_config(self, text: str) -> None:
+        """Replace the configuration; a digest is added to it.
+
+        Args:
+            text: the content of config.yaml.
+        """
+        write_atomic(self.config_file, add_digest(text))
 
     def read_config(self) -> Config:
         """Read the configuration that the run was started with."""
         if not self.path.is_dir():
             raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
-        if not self.config_file.is_file():
+        if not os.path.lexists(self.config_file):
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         self._check_format()
-        if not self.config_file.read_bytes().rstrip().endswith(b"..."):
-            raise CheckpointError(
-                f"{self.config_file}: the file is cut short, or not one of seq2see (its last line must be `...`); "
-                "choose another folder."
-            )
-        return load_config(file=self.config_file).config
+        text = read_config_text(self.config_file)
+        return load_config(file=self.config_file, text=text).config
 
     def _check_format(self) -> None:
         """Refuse a run folder whose format this version does not read."""
         try:
-            content = json.loads(self.format_file.read_bytes()) if self.format_file.is_file() else {"format": 1}
-            found = content["format"]
+            found = read_json(read_run_file(self.format_file, most=MAX_FORMAT_BYTES))["format"]
+        except FileNotFoundError:
+            found = 1  # the first format had no such file
         except (ValueError, KeyError, TypeError):
             raise CheckpointError(
                 f"{self.format_file}: the file is damaged; copy the run again, or train anew."
             ) from None
-        if found != FORMAT:
-            remedy = "train the run again" if found in range(FORMAT) else "install a newer seq2see"
+        if found != FORMAT or type(found) is not int:
+            remedy = "train the run again" if found in list(range(FORMAT)) else "install a newer seq2see"
             raise CheckpointError(
                 f"{self.path}: a run folder must have format {FORMAT} for seq2see {__version__}; got format "
                 f"{shorten(found)}; {remedy}."
@@ -165,10 +175,24 @@ class RunFolder:
         for side in SIDES:
             write_atomic(self._tokenizer_file(side), getattr(task, side).to_json())
 
-    def read_task(self) -> Task:
-        """Read the task with its tokenizers."""
-        task = find_task(self.read_config().task)
-        return task(self._read_side("source", read_modality), self._read_side("target", read_target))
+    def read_task(self, config: Config | None = None) -> Task:
+        """Read the task with its tokenizers.
+
+        Args:
+            config: the configuration of the run; None reads it.
+        """
+        task = find_task((config or self.read_config()).task)
+        source, target = self._read_side("source", read_modality), self._read_side("target", read_target)
+        if not isinstance(source, Modality):
+            raise CheckpointError(
+                f"{self._tokenizer_file('source')}: the file must say how sources are read; got labels."
+            )
+        if not isinstance(target, Target) or (target.tokenizer is None) == task.writes_text:
+            need = "the tokenizer of a text" if task.writes_text else "labels"
+            raise CheckpointError(
+                f"{self._tokenizer_file('target')}: the file must be that of {need}; copy the run again."
+            )
+        return task(source, target)
 
     @property
     def has_task(self) -> bool:
@@ -194,10 +218,15 @@ class RunFolder:
             config: the configuration; its model must be the one they were trained with, and the tokenizers theirs.
         """
         checkpoint = read_checkpoint(self.weights_file)
+        tokenizers, model = checkpoint.facts.get("tokenizers"), checkpoint.facts.get("model")
+        if not isinstance(tokenizers, dict) or not isinstance(model, dict):
+            raise CheckpointError(
+                f"{self.weights_file}: the file is damaged (its facts); copy the run again, or train anew."
+            )
         for side in SIDES:
-            if checkpoint.facts["tokenizers"][side] != self._tokenizer_digest(side):
+            if tokenizers.get(side) != self._tokenizer_digest(side):
                 raise CheckpointError(f"{self._tokenizer_file(side)}: the file was changed or damaged since training.")
-        changes = describe_changes(checkpoint.facts["model"], _shape(config))
+        changes = describe_changes(model, _shape(config))
         if changes:
             raise ConfigError(
                 f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
@@ -210,17 +239,17 @@ class RunFolder:
         Args:
             trust: whether the run may execute the code of its own that it names.
         """
-        for file in self.files:
-            if file.exists() and not file.is_file():  # a pipe or a device, whose reading might never end
-                raise CheckpointError(f"{file}: this must be a regular file; got another kind; copy the run again.")
         config = self.read_config()
         admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
-        task, weights = self.read_task(), self.read_weights(config)
+        task, header = self.read_task(config), read_checkpoint_header(self.weights_file)
+        require_memory(self.weights_file)
+        model = build_within(task, config, header, name=str(self.config_file))
+        weights = self.read_weights(config)
         task = task.with_saved_state(weights.facts)
-        model = task.build(config)
+        check_decoding(task, config, name=str(self.config_file), trust=trust)
         try:
             model.load_state_dict(dict(weights.tensors))
-        except RuntimeError:
+        except (RuntimeError, TypeError, ValueError):
             raise CheckpointError(
                 f"the weights in {self.path} must fit the model of its configuration; got others, perhaps of another "
                 "version of seq2see; train it again."
@@ -234,17 +263,7 @@ class RunFolder:
             path: the new folder, which must not exist yet.
         """
         self.read_config()
-        if path.exists():
-            raise CheckpointError(f"{path}: a run must be saved where nothing is yet; choose another path.")
-        remove_dead_drafts(path.parent)
-        draft = draft_path(path)
-        try:
-            shutil.copytree(self.path, draft, ignore=shutil.ignore_patterns(".*.draft"))
-            os.replace(draft, path)
-        except (OSError, shutil.Error) as error:
-            raise CheckpointError(f"{path}: the run cannot be copied: {error}; make room and try again.") from error
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        copy_run_files(self.path, path)
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints to go on from, newest first."""
@@ -267,15 +286,15 @@ class RunFolder:
 
     def _tokenizer_digest(self, side: str) -> str:
         file = self._tokenizer_file(side)
-        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+        return hashlib.sha256(read_run_file(file, most=MAX_TOKENIZER_BYTES)).hexdigest() if file.is_file() else ""
 
     def _read_side(self, side: str, read: Callable[[str], T]) -> T:
         file = self._tokenizer_file(side)
         try:
-            return read(file.read_text(encoding="utf-8"))
+            return read(read_run_file(file, most=MAX_TOKENIZER_BYTES).decode())
         except FileNotFoundError:
             raise CheckpointError(f"{file}: there is no such file; the run folder is not whole.") from None
-        except (TokenError, UnicodeDecodeError) as error:
+        except (TokenError, ConfigError, UnicodeDecodeError) as error:
             raise CheckpointError(
                 f"{file}: the file is damaged or cut short ({error}); copy the run again, or train anew."
             ) from None

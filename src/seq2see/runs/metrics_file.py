@@ -3,8 +3,8 @@
 A line that was changed or cut short is left out. Lines without a checksum, of earlier versions, are read too.
 """
 
-import json
 import logging
+import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,9 @@ from typing import Any
 from zlib import crc32
 
 from seq2see.core.errors import CheckpointError
-from seq2see.core.json_text import write_payload
+from seq2see.core.json_text import read_json, write_payload
 from seq2see.core.plural import say_count
+from seq2see.runs.run_file import MAX_METRICS_BYTES, read_run_file
 from seq2see.system.files import write_atomic
 
 Row = dict[str, Any]  # numbers by name, None for one that was not finite
@@ -74,13 +75,9 @@ def append_row(file: Path, row: Mapping[str, Any]) -> None:
 def _read(file: Path) -> tuple[list[Row], int]:
     """Return the sound rows, and how many lines are damaged; one that a kill cut short, at the end, does not count."""
     try:
-        *lines, _ = file.read_bytes().split(b"\n")
+        *lines, _ = read_run_file(file, most=MAX_METRICS_BYTES).split(b"\n")
     except FileNotFoundError:
         return [], 0
-    except OSError as error:
-        raise CheckpointError(
-            f"{file} cannot be read: {error.strerror or error}; remove it, and run it again."
-        ) from error
     rows = [row for line in lines if (row := _read_line(line)) is not None]
     return rows, len(lines) - len(rows)
 
@@ -94,12 +91,19 @@ def _read_line(line: bytes) -> Row | None:
             text = checked["content"] + "}"
             if _sum(text) != checked["checksum"]:
                 return None
-        row = json.loads(text, parse_constant=lambda _: None)
+        row = read_json(text, nan=True)
     except ValueError:
         return None
+    row = {name: _drop(value) for name, value in row.items()} if isinstance(row, dict) else None
     # a damaged checksum is a value that is no number
-    numbers = isinstance(row, dict) and all(value is None or type(value) in (int, float) for value in row.values())
-    return row if numbers and type(row.get("update")) is int else None
+    numbers = row is not None and all(value is None or type(value) in (int, float) for value in row.values())
+    return row if row is not None and numbers and type(row.get("update")) is int else None
+
+
+def _drop(value: object) -> object:
+    """Return None for a number that is not finite, or too large for a float."""
+    unusable = (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) > 2**53)
+    return None if unusable else value
 
 
 def _write_line(row: Mapping[str, Any]) -> str:

@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from torch import Tensor
 
 from seq2see.config.schema import Config, Train
-from seq2see.core.errors import ConfigError
-from seq2see.core.registry import part
+from seq2see.core.errors import CheckpointError, ConfigError
+from seq2see.core.registry import part, shorten
 from seq2see.data.batch import Batch, Rows, collate, group_by_length
 from seq2see.data.modalities.label_set import LabelSet, split_labels
 from seq2see.data.modalities.learn import learn_labels, learn_modality
@@ -40,6 +40,7 @@ PLAIN = Train()  # no label smoothing, no class weights
 PREDICT_TOKENS = 16_384  # source positions that are read at once
 PREDICT_ROWS = 64  # sources that are read at once
 ONE_LABEL = Greedy()  # lists the most probable label alone
+MIN_TEMPERATURE, MAX_TEMPERATURE = 1e-3, 1e3  # far beyond what `fit_temperature` returns
 LIKELY = 0.5  # where a source may have several labels, those of at least this probability are chosen
 
 
@@ -198,7 +199,11 @@ class Classification(Task):
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Classification":
         """Return the task with the temperature that was saved with its weights."""
         temperature = facts.get("temperature", 1.0)
-        return replace(self, temperature=temperature if isinstance(temperature, float) else 1.0)
+        if not isinstance(temperature, int | float) or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
+            raise CheckpointError(
+                f"a temperature must be a number above 0; got {shorten(temperature)}; copy the run again."
+            )
+        return replace(self, temperature=float(temperature))
 
     def as_classification(self, model: Network) -> "tuple[Classification, Classifier]":
         """Return this task and its model."""

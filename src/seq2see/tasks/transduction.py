@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from torch import Tensor
 
 from seq2see.config.schema import Config, Train
-from seq2see.core.errors import ConfigError
-from seq2see.core.registry import part
+from seq2see.core.errors import CheckpointError, ConfigError
+from seq2see.core.registry import part, shorten
 from seq2see.data.batch import Batch, collate, group_by_length, plan_batches
 from seq2see.data.modalities.learn import learn_modality, learn_tokenizer
 from seq2see.data.modalities.modality import Modality
@@ -40,6 +40,7 @@ from seq2see.tasks.replay import replay
 from seq2see.tasks.task import Output, Prefix, Task
 
 LIKELIHOOD = Likelihood()  # plain: no label smoothing, no further terms
+MAX_TARGET = 1_000_000  # tokens
 PREDICT_TOKENS = 8192  # source positions that greedy search decodes at once, and scoring reads at once
 
 
@@ -222,7 +223,11 @@ class Transduction(Task):
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Transduction":
         """Return the task with the longest target that was saved with its weights."""
         longest = facts.get("longest_target", 0)
-        return replace(self, longest_target=longest if isinstance(longest, int) else 0)
+        if type(longest) is not int or not 0 <= longest <= MAX_TARGET:
+            raise CheckpointError(
+                f"the longest target must be a number of tokens; got {shorten(longest)}; copy the run again."
+            )
+        return replace(self, longest_target=longest)
 
     def as_transduction(self, model: Network) -> "tuple[Transduction, Seq2Seq]":
         """Return this task and its model."""

@@ -16,7 +16,6 @@ from seq2see.data.pairs import Origin
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.folder_lock import lock_folder
-from seq2see.system.files import write_atomic
 from seq2see.training.fine_tuning import continue_run, decide_fine_tuning, find_usual_fields
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
@@ -119,7 +118,7 @@ def request_resume(folder: RunFolder, *, updates: int | None, patience: int | No
         with lock_folder(folder):
             _check_limits(folder, train)
             text = folder.config_file.read_text(encoding="utf-8")
-            write_atomic(folder.config_file, write_run_config(loaded.config, folder, read_remarks(text)))
+            folder.write_config(write_run_config(loaded.config, folder, read_remarks(text)))
     return TrainingRequest(loaded, folder, folder.path)
 
 

@@ -1,0 +1,191 @@
+"""Limits on the model that a run folder describes: it must be as large as its weights, and decode in sensible time.
+
+A configuration of three lines can ask for a matrix that no memory holds. The header of the weights says how large the
+model is, and the file has as many bytes; so a model that grows beyond it while it is built is refused at once.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from seq2see.config.schema import Config
+from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
+from seq2see.core.registry import shorten
+from seq2see.models.network import Network
+from seq2see.runs.weights_header import WeightsHeader
+from seq2see.search.factory import choose_search, read_search
+from seq2see.tasks.task import Task
+
+MAX_OPTION = 1_000_000  # of any whole number of a model
+SPARE_ELEMENTS = 16_000_000  # of one tensor that is computed, such as a table of positions
+SPARE_TENSORS = 10_000
+COPIES = 4  # tensors are shared only after they were made
+MAX_DECODED = 100_000  # tokens of all hypotheses of one source, for a run that is not trusted
+MAX_HYPOTHESES = 1_000
+
+
+class SizeGuard(TorchDispatchMode):
+    """Refuses tensors beyond a budget, for the code inside a `with`, before they are allocated.
+
+    Args:
+        header: the header of the weights of the model that is built.
+    """
+
+    def __init__(self, header: WeightsHeader) -> None:
+        super().__init__()
+        self.largest = max([*header.sizes.values(), 0]) + SPARE_ELEMENTS
+        self.elements = COPIES * sum(header.sizes.values()) + 4 * SPARE_ELEMENTS
+        self.tensors = COPIES * len(header.sizes) * 16 + SPARE_TENSORS
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Run an operation unless its result would be too large."""
+        options = dict(kwargs or {})
+        shapes = [each.shape for each in args if isinstance(each, torch.Tensor)]
+        if not shapes:
+            size = func(*args, **{**options, "device": "meta"}) if "device" in options else torch.empty(0)
+            self._spend(size.numel() if isinstance(size, torch.Tensor) else 0)
+        elif len(shapes) > 1:
+            with suppress(RuntimeError):  # no operation that broadcasts
+                self._require(prod(torch.broadcast_shapes(*shapes)))
+        return func(*args, **options)
+
+    def _spend(self, elements: int) -> None:
+        self._require(elements)
+        self.elements -= elements
+        self.tensors -= 1
+        if self.elements < 0 or self.tensors < 0:
+            raise TooLargeError
+
+    def _require(self, elements: int) -> None:
+        if elements > self.largest:
+            raise TooLargeError
+
+
+class TooLargeError(Exception):
+    """Is a model that would be larger than its weights."""
+
+
+def build_within(task: Task, config: Config, header: WeightsHeader, *, name: str) -> Network:
+    """Build the model of a configuration, no larger than its weights.
+
+    Args:
+        task: the task with its tokenizers.
+        config: the configuration.
+        header: the header of the weights.
+        name: the name of the configuration in errors.
+
+    Raises:
+        ConfigError: the configuration has numbers out of range, or describes a larger model, or none.
+    """
+    for key, number in _list_numbers(config.model_dump(include={"model", "tokens"})):
+        if abs(number) > MAX_OPTION:
+            raise ConfigError(f"{name}: {key} must be at most {MAX_OPTION:,}; got {shorten(number)}; undo the edit.")
+    try:
+        with SizeGuard(header):
+            return task.build(config)
+    except Seq2SeeError:
+        raise
+    except Exception as error:
+        if _find(error, TooLargeError):
+            raise ConfigError(
+                f"{name}: the model must be as large as its weights ({sum(header.sizes.values()):,} numbers); got a "
+                "larger one; copy the run again, or train anew."
+            ) from None
+        raise ConfigError(f"{name}: the model cannot be built: {_say(error)}; copy the run again.") from error
+
+
+def require_memory(path: Path) -> None:
+    """Refuse weights that do not fit into memory twice, as read and in the model.
+
+    Args:
+        path: the file of the weights.
+
+    Raises:
+        CheckpointError: there is too little memory.
+    """
+    free, size = read_free_memory(), path.stat().st_size
+    if free is not None and 2 * size > free:
+        raise CheckpointError(
+            f"{path}: the weights need {2 * size / 2**30:,.1f} GB of memory; there are {free / 2**30:,.1f} GB; use a "
+            "larger computer."
+        )
+
+
+def read_free_memory() -> int | None:
+    """Return the bytes of memory that this process may still use; None where the system does not say."""
+    found = []
+    with suppress(ValueError, OSError, AttributeError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        found += [limit - pages * os.sysconf("SC_PAGE_SIZE")] if limit != resource.RLIM_INFINITY else []
+    return min(found, default=None)
+
+
+def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> None:
+    """Refuse a search that would take very long, unless the run is trusted.
+
+    Args:
+        task: the task, which knows the longest target.
+        config: the configuration with its search.
+        name: the name of the configuration in errors.
+        trust: whether the user trusts the run.
+
+    Raises:
+        ConfigError: the search cannot be built, or decodes too much.
+    """
+    if not task.writes_text:
+        return
+    try:
+        part, rules = read_search(config.search)
+        choose_search(config.search)
+    except Seq2SeeError as error:
+        raise type(error)(f"{name}: {error}") from None
+    except Exception as error:
+        raise ConfigError(f"{name}: the search cannot be built: {_say(error)}; copy the run again.") from error
+    numbers = [
+        number
+        for key, number in _list_numbers(_plain(part.options))
+        if key.split(".")[-1] in ("width", "n_best", "samples")
+    ]
+    hypotheses, longest = max([*numbers, 1]), max(rules.max_length or 0, rules.min_length, task.longest_target)
+    if not trust and (hypotheses > MAX_HYPOTHESES or hypotheses * longest > MAX_DECODED):
+        raise ConfigError(
+            f"{name}: a search must decode at most {MAX_HYPOTHESES:,} hypotheses and {MAX_DECODED:,} tokens a source; "
+            f"got {hypotheses:,} of {longest:,} tokens; add --trust if you trust the run."
+        )
+
+
+def _plain(options: object) -> object:
+    """Return options of parts as dictionaries."""
+    inner = getattr(options, "options", options)
+    return {key: _plain(value) for key, value in inner.items()} if isinstance(inner, Mapping) else inner
+
+
+def _list_numbers(tree: object, path: str = "") -> list[tuple[str, int]]:
+    """Return all whole numbers of a tree with their keys."""
+    if isinstance(tree, Mapping):
+        return [pair for key, value in tree.items() for pair in _list_numbers(value, f"{path}.{key}".strip("."))]
+    if isinstance(tree, Sequence) and not isinstance(tree, str | bytes):
+        return [pair for value in tree for pair in _list_numbers(value, path)]
+    return [(path, tree)] if isinstance(tree, int) else []
+
+
+def _find(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Tell whether an error, or one behind it, is of a kind."""
+    return error is not None and (isinstance(error, kind) or _find(error.__cause__ or error.__context__, kind))
+
+
+def _say(error: BaseException) -> str:
+    return shorten(f"{type(error).__name__}: {' '.join(str(error).split())}")[1:-1]
