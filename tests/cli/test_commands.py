@@ -20,6 +20,7 @@ from torch import nn
 from command import refused, seq2see
 from seq2see.config.load import preset_names
 from seq2see.core.errors import CheckpointError
+from seq2see.runs.folder import RunFolder
 from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
 
@@ -423,6 +424,8 @@ def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
     shutil.copytree(run, copy)
     text = (copy / "config.yaml").read_text()
     (copy / "config.yaml").write_text(text.replace("size: 16", "size: 17", 1))
+    assert "config.yaml: the file was changed or damaged" in refused(seq2see("predict", copy, stdin="abc\n"))
+    RunFolder(copy).write_config(text.replace("size: 16", "size: 17", 1))
     assert "size: 16 -> 17" in refused(seq2see("predict", copy, stdin="abc\n"))
 
 

@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import inspect
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -12,7 +13,7 @@ from seq2see.core import registry
 from seq2see.core.errors import ConfigError
 from seq2see.core.part_sizes import SIZES
 from seq2see.core.part_table import TABLE
-from seq2see.core.registry import Part, find, names, part, suggest
+from seq2see.core.registry import Part, find, is_trusted, names, part, suggest, trust_modules, trust_named
 
 
 class Inner:
@@ -195,6 +196,11 @@ def test_a_class_of_your_own_is_found_in_your_folder(tmp_path: Path, monkeypatch
     )
     (tmp_path / "my_broken_file.py").write_text("class MyScore:\n  def oops(\n")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(registry, "_trusted", set())
+    error = refuse(lambda: part("score", {"kind": "my_first_file:MyScore"}))
+    assert "'my_first_file:MyScore' is code of its own; read it first, then allow it with --trust" in str(error)
+    assert "my_first_file" not in sys.modules
+    trust_modules(["my_first_file", "my_absent_file", "my_broken_file", "", "..a b"])
     assert part("score", {"kind": "my_first_file:MyScore", "power": 3})(query_size=5).made == (5, 3)
     for kind, expected in [
         ("my_first_file:MyScor", "has no attribute 'MyScor'"),
@@ -232,3 +238,18 @@ def test_a_part_for_other_sources_says_what_it_needs() -> None:
 
 def test_sizes_are_listed_for_groups_that_exist() -> None:
     assert SIZES.keys() <= TABLE.keys()
+
+
+def test_a_name_in_the_callers_own_argument_is_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_trusted", set())
+    trust_named({"kind": "rnn", "reader": {"kind": "mine:Reader", "score": "yours:Score"}, "size": 3})
+    assert [is_trusted(kind) for kind in ("dot", "mine:Other", "yours:X", "theirs:X")] == [True, True, True, False]
+
+
+def test_a_word_of_a_million_letters_is_shortened() -> None:
+    for call in (
+        lambda: part("score", "x" * 1_000_000),
+        lambda: part("score", f"{'x' * 1_000_000}:X"),
+        lambda: part("score", {"kind": "dot", "x" * 1_000_000: 1}),
+    ):
+        assert len(str(refuse(call))) < 500

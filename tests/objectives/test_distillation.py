@@ -92,7 +92,7 @@ def test_a_teacher_runs_no_code_that_nobody_trusts(data: Path, teachers: list[st
     (odd / "code").mkdir()
     (odd / "code" / "strange_teacher.py").write_text("raise SystemExit('it ran')\n")
     config = odd / "config.yaml"
-    config.write_text(config.read_text().replace("score: additive", "score: strange_teacher:Score"))
+    RunFolder(odd).write_config(config.read_text().replace("score: additive", "score: strange_teacher:Score"))
     assert "strange_teacher:Score" in config.read_text()
     with pytest.raises(
         ConfigError, match=r"only code that this configuration names, too; .*odd runs strange_teacher:Score"

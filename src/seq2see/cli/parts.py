@@ -23,13 +23,14 @@ def parts(
     from seq2see.core.errors import ConfigError
     from seq2see.core.part_docs import describe_part
     from seq2see.core.part_table import TABLE
-    from seq2see.core.registry import names, suggest
+    from seq2see.core.registry import names, suggest, trust_named
 
     groups = [name for name in TABLE if name != "renderer"]  # no configuration names a renderer
     if group is not None and group not in groups:
         raise ConfigError(
             f"there is no group of parts named {group!r}{suggest(group, groups)} (known: {', '.join(groups)})."
         )
+    trust_named(kind)
     for each in groups if group is None else [group]:
         found = [describe_part(each, name) for name in (names(each) if kind is None else [kind])]
         typer.echo(f"{each}:")

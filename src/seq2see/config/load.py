@@ -15,8 +15,6 @@ from seq2see.config.settings import Layer, Setting, Tree, list_sections, parse_s
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
 
-MAX_BYTES = 4 * MAX_CHARACTERS  # a character has at most four in UTF-8
-
 PathKeys = Mapping[str, "PathKeys"] | tuple[str, ...]
 
 # the keys whose values are paths, each with the words that are no path there
@@ -55,11 +53,7 @@ class Loaded:
 
 
 def load_config(
-    *,
-    file: Path | None = None,
-    text: str | None = None,
-    base: Mapping[str, object] | None = None,
-    settings: Sequence[Setting] = (),
+    *, file: Path | None = None, base: Mapping[str, object] | None = None, settings: Sequence[Setting] = ()
 ) -> Loaded:
     """Merge preset, `base`, file and settings, the later ones over the earlier, and check the result.
 
@@ -67,7 +61,6 @@ def load_config(
 
     Args:
         file: a YAML file; None for a configuration of preset and settings alone.
-        text: the content of the file, if it is read already; None reads it.
         base: the tree of a configuration that the file and the settings change.
         settings: `key=value` texts, such as train.updates=500, or pairs of a dotted key and a value.
 
@@ -75,8 +68,7 @@ def load_config(
         ConfigError: a key is missing, unknown or has a wrong value, or the file cannot be read.
     """
     layers = [_anchor((dict(base or {}), {}), Path.cwd())]
-    if file is not None:
-        layers.append(_anchor(read_yaml(file) if text is None else parse_yaml(text, str(file)), file.parent))
+    layers += [_anchor(read_yaml(file), file.parent)] if file is not None else []
     layers += [_anchor(parse_setting(setting), Path.cwd()) for setting in settings]
     tree: Tree = {}
     places: dict[KeyPath, str] = {(): "the configuration" if file is None else str(file)}
@@ -100,11 +92,8 @@ def read_yaml(file: Path) -> Layer:
         ConfigError: the file cannot be read, or is no YAML.
     """
     try:
-        with file.open("rb") as opened:
-            content = opened.read(MAX_BYTES + 1)
-        if len(content) > MAX_BYTES:
-            raise ConfigError(f"{file}: a configuration must have at most {MAX_BYTES:,} bytes; got more; shorten it.")
-        text = content.decode("utf-8-sig")
+        with file.open("rb") as opened:  # no more than what `parse` refuses
+            text = opened.read(4 * MAX_CHARACTERS + 4).decode("utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"{file}: there is no such file; check the path.") from None
     except UnicodeDecodeError as error:

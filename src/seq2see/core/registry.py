@@ -9,7 +9,7 @@ through the entry point `seq2see.<group>`; `my_file:MyScore` names a class of yo
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.metadata import entry_points
@@ -24,6 +24,10 @@ from seq2see.core.part_table import TABLE
 
 T = TypeVar("T")
 KeyPath = tuple[str, ...]
+
+MAX_SUGGESTED = 100  # letters of a word that similar ones are looked for
+
+_trusted: set[str] = set()  # modules of foreign code that the user allows to run
 
 _STRICT = ConfigDict(strict=True, arbitrary_types_allowed=True, allow_inf_nan=False)
 
@@ -137,6 +141,36 @@ def is_foreign(kind: str) -> bool:
     return ":" in kind
 
 
+def trust_modules(modules: Iterable[str]) -> None:
+    """Allow code of the user's own to be imported by `find`, for the rest of the process.
+
+    Args:
+        modules: names of modules, such as my_file.
+    """
+    _trusted.update(modules)
+
+
+def trust_named(spec: object) -> None:
+    """Allow the code that callers name in an argument of their own.
+
+    Args:
+        spec: a name, `{kind: name, option: value}`, or anything else, which allows nothing.
+    """
+    if isinstance(spec, str) and is_foreign(spec):
+        trust_modules([spec.partition(":")[0]])
+    for inner in spec.values() if isinstance(spec, Mapping) else spec if isinstance(spec, list | tuple) else ():
+        trust_named(inner)
+
+
+def is_trusted(kind: str) -> bool:
+    """Tell whether the code that a name leads to may run: ours, that of installed packages, and what the user allows.
+
+    Args:
+        kind: `my_file:MyScore`; only the module before the colon counts.
+    """
+    return not is_foreign(kind) or kind.partition(":")[0] in _trusted
+
+
 def names(group: str) -> list[str]:
     """Return all names of a group: ours, and those of installed packages.
 
@@ -155,17 +189,21 @@ def find(group: str, kind: str, *, path: KeyPath = ()) -> Any:
         path: the keys of the configuration that lead to the name, for error messages.
 
     Raises:
-        ConfigError: if there is none, or its code cannot be imported.
+        ConfigError: if there is none, it is code that the user has not allowed, or its code cannot be imported.
     """
     if kind in TABLE[group]:
         return _import(TABLE[group][kind])
     for entry in entry_points(group=f"seq2see.{group}", name=kind):
-        return _load(entry.load, f"{group} {kind!r} of an installed package must be a class", path)
+        return _load(entry.load, f"{group} {shorten(kind)} of an installed package must be a class", path)
+    if not is_trusted(kind):
+        rule = "is code of its own; read it first, then allow it with --trust (in Python trust=True)"
+        raise ConfigError(f"{shorten(kind)} {rule}.", path=path)
     if is_foreign(kind):
-        rule = f"{kind!r} must name a class as file:Class, with file.py beside the config, the data or in this folder"
+        place = "with file.py beside the config, the data or in this folder"
+        rule = f"{shorten(kind)} must name a class as file:Class, {place}"
         return _load(lambda: _import(kind), rule, path)
     hint = suggest(kind, names(group))
-    raise ConfigError(f"there is no {group} named {kind!r}{hint} (known: {', '.join(names(group))}).", path=path)
+    raise ConfigError(f"there is no {group} named {shorten(kind)}{hint} (known: {', '.join(names(group))}).", path=path)
 
 
 def suggest(word: str, known: Sequence[str]) -> str:
@@ -175,7 +213,7 @@ def suggest(word: str, known: Sequence[str]) -> str:
         word: what the user wrote.
         known: the words that are right.
     """
-    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    close = get_close_matches(word[:MAX_SUGGESTED], known, n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -216,7 +254,7 @@ def _load(load: Callable[[], object], rule: str, path: KeyPath) -> Any:
     try:
         found = load()
     except Exception as error:  # whatever the first run of somebody's file can raise
-        detail = " ".join(f"{type(error).__name__}: {error}".split())
+        detail = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise ConfigError(f"{rule}; got {detail}.", path=path) from error
     if not callable(found):
         raise ConfigError(f"{rule}; got {shorten(found)}.", path=path)
@@ -237,7 +275,7 @@ def _check(name: str, value: object, parameters: dict[str, inspect.Parameter], o
     if name not in parameters:
         known = ", ".join(parameters) or "none"
         raise ConfigError(
-            f"{owner} has no option {name!r}{suggest(name, list(parameters))} (known: {known}).", path=path
+            f"{owner} has no option {shorten(name)}{suggest(name, list(parameters))} (known: {known}).", path=path
         )
     annotation = parameters[name].annotation
     if value is None and type(None) in get_args(annotation):

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.core.errors import AttentionError, ConfigError
-from seq2see.core.registry import Part, part
+from seq2see.core.registry import Part, part, trust_named
 from seq2see.core.trace import tracing
 from seq2see.nn.attend import Attend
 from seq2see.nn.normalise import Softmax
@@ -148,6 +148,7 @@ def _find_score(score: ScoreSpec, query: Tensor, keys: Tensor) -> Score:
                 f"{_name_types(list(score.parameters())[:1])}; convert one of them with .to()."
             )
         return score
+    trust_named(score)
     named: Part[Score] = part("score", score)
     built: Score = named(query_size=query.shape[-1], key_size=keys.shape[-1])
     if any(parameter.ndim for parameter in built.parameters()):

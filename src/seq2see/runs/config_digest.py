@@ -22,8 +22,8 @@ def add_digest(text: str) -> str:
     return f"{above}{MARK}{hashlib.sha256(above.encode()).hexdigest()}\n{END}"
 
 
-def read_config_text(path: Path) -> str:
-    """Return the text of a run's config.yaml as it was written.
+def check_config_file(path: Path) -> None:
+    """Refuse a run's config.yaml that is not as it was written.
 
     Args:
         path: the file, which must exist.
@@ -43,7 +43,3 @@ def read_config_text(path: Path) -> str:
             f"{path}: the file was changed or damaged since it was written (its digest differs); undo the edit (to "
             "change it, edit a copy: seq2see train COPY.yaml --out DIR)."
         )
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise CheckpointError(f"{path}: the file is damaged (it is no UTF-8); copy the run again.") from None

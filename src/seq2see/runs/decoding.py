@@ -1,11 +1,12 @@
 """Decoding: a search, its rules and prefixes, from a configuration and decoding options."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from seq2see.core.errors import SearchError
-from seq2see.core.registry import shorten
+from seq2see.core.errors import SearchError, Seq2SeeError
+from seq2see.core.registry import shorten, trust_named
 from seq2see.search.factory import SearchSpec, choose_rules, choose_search, read_search
 from seq2see.search.hypothesis import Search
 from seq2see.search.options import DecodeOptions
@@ -40,9 +41,26 @@ def choose_decoding(
         options: what they change.
         search: a search, or the name or section of one, in place of the configured one; None keeps that.
     """
+    trust_named(search)
     _, usual = read_search(configured)
     found, rules = _choose_search(configured if search is None else search, usual, options)
     return Decoding(found, choose_rules(rules, options), options.replace_unknown, options.dictionary)
+
+
+@contextmanager
+def explain_failures(rule: str) -> Iterator[None]:
+    """Turn what tensors raise into one sentence, for the code inside a `with`; the cause stays with it.
+
+    A model of a stranger may have sizes that fit its weights and nothing else, or need more memory than there is.
+
+    Args:
+        rule: the beginning of the message.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError, ArithmeticError, IndexError, KeyError, TypeError, ValueError) as error:
+        reason = shorten(f"{type(error).__name__}: {' '.join(str(error).split())}")[1:-1]
+        raise Seq2SeeError(f"{rule}: {reason}; give other inputs, or train the run again.") from error
 
 
 def _choose_search(given: object, usual: Rules, options: DecodeOptions) -> tuple[Search, Rules]:

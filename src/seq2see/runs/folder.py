@@ -17,12 +17,10 @@ from seq2see.core.errors import CheckpointError, ConfigError, TokenError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.data.modalities.learn import read_modality, read_target
-from seq2see.data.modalities.modality import Modality
-from seq2see.data.modalities.target import Target
 from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, read_checkpoint_header, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
-from seq2see.runs.config_digest import add_digest, read_config_text
+from seq2see.runs.config_digest import add_digest, check_config_file
 from seq2see.runs.metrics_file import Row, read_rows
 from seq2see.runs.model_limits import build_within, check_decoding, require_memory
 from seq2see.runs.run_file import MAX_FORMAT_BYTES, MAX_TOKENIZER_BYTES, copy_run_files, read_run_file
@@ -146,8 +144,8 @@ class RunFolder:
         if not os.path.lexists(self.config_file):
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         self._check_format()
-        text = read_config_text(self.config_file)
-        return load_config(file=self.config_file, text=text).config
+        check_config_file(self.config_file)
+        return load_config(file=self.config_file).config
 
     def _check_format(self) -> None:
         """Refuse a run folder whose format this version does not read."""
@@ -182,17 +180,7 @@ class RunFolder:
             config: the configuration of the run; None reads it.
         """
         task = find_task((config or self.read_config()).task)
-        source, target = self._read_side("source", read_modality), self._read_side("target", read_target)
-        if not isinstance(source, Modality):
-            raise CheckpointError(
-                f"{self._tokenizer_file('source')}: the file must say how sources are read; got labels."
-            )
-        if not isinstance(target, Target) or (target.tokenizer is None) == task.writes_text:
-            need = "the tokenizer of a text" if task.writes_text else "labels"
-            raise CheckpointError(
-                f"{self._tokenizer_file('target')}: the file must be that of {need}; copy the run again."
-            )
-        return task(source, target)
+        return task(self._read_side("source", read_modality), self._read_side("target", read_target))
 
     @property
     def has_task(self) -> bool:

@@ -145,8 +145,6 @@ def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> Non
     Raises:
         ConfigError: the search cannot be built, or decodes too much.
     """
-    if not task.writes_text:
-        return
     try:
         part, rules = read_search(config.search)
         choose_search(config.search)

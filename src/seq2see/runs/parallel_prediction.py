@@ -19,6 +19,7 @@ from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run, load
 from seq2see.search.hypothesis import Search, SearchObserver
+from seq2see.system.foreign_code import foreign_kinds
 from seq2see.system.processes import serve_parent, starting_workers
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output
@@ -72,8 +73,10 @@ def start_workers(run: Run, workers: int) -> Iterator[Run]:
     if workers <= 1:
         yield run
         return
-    paths = [one.folder.path.absolute() for one in (run, *run.others)]
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths,))
+    runs = (run, *run.others)
+    paths = [one.folder.path.absolute() for one in runs]
+    trust = any(foreign_kinds(one.config.model_dump()) for one in runs)  # such a run was loaded with trust
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths, trust))
     try:
         ready: set[int] = set()
         while len(ready) < workers:
@@ -137,11 +140,11 @@ def _share(pool: ProcessPoolExecutor, do: Callable[[Job], Result], jobs: Iterabl
 _opened: list[Run | Seq2SeeError] = []  # the one run of a worker, or why it could not be loaded
 
 
-def _open(paths: Sequence[Path]) -> None:
+def _open(paths: Sequence[Path], trust: bool) -> None:
     serve_parent()
     torch.set_num_threads(1)
     try:
-        _opened.append(load(paths, trust=True))  # who started this worker has loaded the same folders before
+        _opened.append(load(paths, trust=trust))
     except Seq2SeeError as error:
         _opened.append(error)  # an error here would end the worker without a word
 

@@ -19,7 +19,7 @@ from seq2see.explain.text_attention import explain_text
 from seq2see.models.classifier import Classifier
 from seq2see.models.network import Network
 from seq2see.models.seq2seq import Seq2Seq
-from seq2see.runs.decoding import Decoding, choose_decoding, spread_prefix
+from seq2see.runs.decoding import Decoding, choose_decoding, explain_failures, spread_prefix
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.prediction import Prediction
 from seq2see.search.factory import SearchSpec, read_options, read_search
@@ -209,16 +209,18 @@ class Run:
             decoding: the search and its rules.
             observer: an observer of the search; None: nobody observes.
         """
-        results = self.task.predict(
-            self.model,
-            texts,
-            decoding.search,
-            rules=decoding.rules,
-            prefixes=prefixes,
-            unknown=decoding.replace_unknown,
-            others=[(other.task, other.model) for other in self.others],
-            observer=observer,
-        )
+        others = [(other.task, other.model) for other in self.others]
+        with explain_failures(f"the run {self.folder.path} cannot predict this"):
+            results = self.task.predict(
+                self.model,
+                texts,
+                decoding.search,
+                rules=decoding.rules,
+                prefixes=prefixes,
+                unknown=decoding.replace_unknown,
+                others=others,
+                observer=observer,
+            )
         if not decoding.replace_unknown:
             return results
         return [[self._replace(one, decoding) if UNKNOWN in one.ids else one for one in row] for row in results]
@@ -250,7 +252,8 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
     paths = [path] if isinstance(path, str | Path) else list(path) if isinstance(path, Iterable) else []
     if not paths:
         raise SearchError(f"load needs the path of a run folder, or several; got {path!r}.")
-    first, *others = [_load(Path(one), trust=trust) for one in paths]
+    folders = [RunFolder(Path(one)) for one in paths]
+    first, *others = [Run(folder, *folder.open(trust=trust)) for folder in folders]
     for other in others:
         if match_targets(first.task.target, other.task.target) is None:
             raise SearchError(
@@ -258,8 +261,3 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
                 f"{other.folder.path} have different ones; train them with the same data and the same tokens.target."
             )
     return replace(first, others=tuple(others))
-
-
-def _load(path: Path, *, trust: bool) -> Run:
-    folder = RunFolder(path)
-    return Run(folder, *folder.open(trust=trust))

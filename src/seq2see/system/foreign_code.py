@@ -8,12 +8,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from seq2see.core.errors import ConfigError
-from seq2see.core.registry import is_foreign
+from seq2see.core.registry import is_foreign, shorten, trust_modules
 
 KEYS_WITHOUT_CODE = ("data", "init", "runs", "ban", "backbone", "separator")  # their values are files and other texts
 
 _importing = threading.Lock()  # held while the path of Python is changed, because runs may be loaded at once
-_admitted: set[str] = set()  # modules of configurations that the user trusts
 
 
 def foreign_kinds(tree: object) -> list[str]:
@@ -47,22 +46,15 @@ def admit(tree: object, folders: Iterable[Path], *, trust: bool, owner: str) -> 
     if not kinds:
         return []
     if not trust:
-        raise ConfigError(f"{owner} runs code of its own ({', '.join(kinds)}); read it first, then add --trust.")
+        raise ConfigError(
+            f"{owner} runs code of its own ({shorten(', '.join(kinds))[1:-1]}); read it first, then add --trust."
+        )
     open_folders = [folder.absolute() for folder in folders if folder.is_dir()]
     sys.path += [str(folder) for folder in open_folders if str(folder) not in sys.path]
     importlib.invalidate_caches()
     modules = dict.fromkeys(kind.partition(":")[0] for kind in kinds)
-    _admitted.update(modules)
+    trust_modules(modules)
     return [_locate(module, open_folders) for module in modules]
-
-
-def is_admitted(kind: str) -> bool:
-    """Tell whether `admit` has let the code of a module be imported.
-
-    Args:
-        kind: `my_file:MyScore`; only the module before the colon counts.
-    """
-    return kind.partition(":")[0] in _admitted
 
 
 def _locate(module: str, folders: Sequence[Path]) -> Path:

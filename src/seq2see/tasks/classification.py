@@ -198,6 +198,8 @@ class Classification(Task):
 
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Classification":
         """Return the task with the temperature that was saved with its weights."""
+        if self.target.label_set is None:
+            raise CheckpointError("the target must be labels; got the tokenizer of a text; copy the run again.")
         temperature = facts.get("temperature", 1.0)
         if not isinstance(temperature, int | float) or not MIN_TEMPERATURE <= temperature <= MAX_TEMPERATURE:
             raise CheckpointError(

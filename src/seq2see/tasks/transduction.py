@@ -222,6 +222,8 @@ class Transduction(Task):
 
     def with_saved_state(self, facts: Mapping[str, JsonValue]) -> "Transduction":
         """Return the task with the longest target that was saved with its weights."""
+        if self.target.tokenizer is None:
+            raise CheckpointError("the target must be the tokenizer of a text; got labels; copy the run again.")
         longest = facts.get("longest_target", 0)
         if type(longest) is not int or not 0 <= longest <= MAX_TARGET:
             raise CheckpointError(

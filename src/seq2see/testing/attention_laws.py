@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from seq2see.core.registry import Part, part
+from seq2see.core.registry import Part, part, trust_named
 from seq2see.core.sampled_choices import choosing
 from seq2see.core.trace import tracing
 from seq2see.nn.attend import Attend
@@ -82,6 +82,7 @@ def check_window(spec: Spec) -> None:
         AssertionError: if a law is broken.
     """
     for radius in (KEYS, 1):
+        trust_named(spec)
         chosen: Part[Window] = part("window", spec)
         attend = _attend("scaled_dot", "softmax", replace(chosen, options={**chosen.options, "radius": radius}))
         _check_width(attend, 2 * radius + 1)
@@ -95,6 +96,7 @@ def check_window(spec: Spec) -> None:
 
 def _attend(score: Spec, normalise: Spec, window: Spec | None = None) -> Attend:
     torch.manual_seed(5)
+    trust_named([score, normalise, window])
     sizes = {"query_size": WIDTH, "key_size": WIDTH}
     return (
         Attend(

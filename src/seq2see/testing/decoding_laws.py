@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from seq2see.core.memory import Memory
-from seq2see.core.registry import Part, find, part
+from seq2see.core.registry import Part, find, part, trust_named
 from seq2see.core.tree import expand, select
 from seq2see.models.network import Encoder, SizedEncoder
 from seq2see.models.seq2seq import Decoder
@@ -271,6 +271,7 @@ def draw_images(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
 
 
 def _tiny(group: str, spec: Spec) -> Part[Any]:
+    trust_named(spec)
     chosen: Part[Any] = part(group, spec)
     small: dict[str, object] = {
         "size": SIZE,

@@ -4,10 +4,11 @@ from pathlib import Path
 
 from seq2see.config.schema import DistillationOptions
 from seq2see.core.errors import ConfigError
+from seq2see.core.registry import is_trusted
 from seq2see.models.network import Network
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.runs.folder import SIDES, RunFolder
-from seq2see.system.foreign_code import foreign_kinds, is_admitted
+from seq2see.system.foreign_code import foreign_kinds
 from seq2see.tasks.task import Task
 
 PATH = ("train", "distillation", "teachers")
@@ -30,7 +31,7 @@ def open_teachers(options: DistillationOptions | None, task: Task, model: Networ
 
 
 def _open_teacher(folder: RunFolder, task: Task, model: Network) -> Seq2Seq:
-    foreign = [kind for kind in foreign_kinds(folder.read_config().model_dump()) if not is_admitted(kind)]
+    foreign = [kind for kind in foreign_kinds(folder.read_config().model_dump()) if not is_trusted(kind)]
     if foreign:
         raise ConfigError(
             f"a teacher may run only code that this configuration names, too; {folder.path} runs {', '.join(foreign)}; "

@@ -115,11 +115,9 @@ class ImageModality:
             TokenError: the file does not describe images.
         """
         try:
-            made: object = part("tokenizer", read_json(text))()
+            made: ImageModality = part("tokenizer", read_json(text))()
         except (ValueError, ConfigError) as error:
             raise TokenError(f"this does not describe images: {error}") from error
-        if not isinstance(made, ImageModality):
-            raise TokenError("this does not describe images: its kind is another.")
         return made
 
     def read(self, file: str) -> UInt8[np.ndarray, "3 y x"]:

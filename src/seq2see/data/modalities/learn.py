@@ -5,13 +5,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.json_text import read_json
-from seq2see.core.registry import KeyPath, find, is_foreign, part, shorten
+from seq2see.core.registry import KeyPath, find, is_trusted, part, shorten
 from seq2see.data.modalities.label_set import LabelSet
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.target import Target
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.tokenizers import Tokenizer
-from seq2see.system.foreign_code import is_admitted
 
 Spec = str | dict[str, object] | None
 
@@ -94,6 +93,8 @@ def read_modality(file: str) -> Modality:
         ConfigError: it names foreign code that the configuration of its run does not name.
     """
     found: Modality | Tokenizer = _find_class(file).from_json(file)
+    if not hasattr(as_modality(found), "reads"):
+        raise TokenError("this is a file of labels; it must say how sources are read.")
     return as_modality(found)
 
 
@@ -108,6 +109,8 @@ def read_target(file: str) -> Target:
         ConfigError: it names foreign code that the configuration of its run does not name.
     """
     found: Target = _find_class(file).from_json(file)
+    if not hasattr(found, "form"):
+        raise TokenError("this file says how sources are read; it must be that of a text's tokenizer, or of labels.")
     return found
 
 
@@ -119,7 +122,7 @@ def _find_class(file: str) -> Any:
         raise TokenError(f"this is not a tokenizer file: {shorten(str(error))[1:-1]}.") from None
     if not isinstance(kind, str):
         raise TokenError(f"this is not a tokenizer file: its kind must be a name; got {shorten(kind)}.")
-    if is_foreign(kind) and not is_admitted(kind):
+    if not is_trusted(kind):
         raise ConfigError(
             f"a tokenizer names code ({shorten(kind)[1:-1]}) that the configuration of its run does not; do not use it."
         )
