@@ -1,7 +1,8 @@
 """Load malicious run folders, and count what happens: python bench/hostile_runs.py [--only WORDS] [--flips N]
 
 Each folder is loaded by `seq2see.load`, with a prediction, and by `seq2see predict`, in a process of its own with 4 GB
-of address space. It must be refused with one sentence, or do no harm, within 10 seconds and 1 GB of memory. Then random
+of address space. It must be refused with one sentence, or do no harm, within 10 seconds of computing and 1 GB of memory; what takes a minute
+by the clock is a hang. Then random
 bytes of every file are changed, and every file is cut at random places: no output may change without an error.
 
 Linux only: processes are forked from one that has imported torch already.
@@ -67,7 +68,7 @@ def run_apart(do: Callable[[Path], None], folder: Path, log: Path) -> tuple[str,
     while time.perf_counter() - begin < PATIENCE:
         done, status, usage = os.wait4(child, os.WNOHANG)
         if done:
-            seconds, megabytes = time.perf_counter() - begin, usage.ru_maxrss / 1024
+            seconds, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
             return _judge(status, log, seconds, megabytes), seconds, megabytes
         time.sleep(0.02)
     os.kill(child, signal.SIGKILL)

@@ -102,7 +102,9 @@ def _read_line(line: bytes) -> Row | None:
 
 def _drop(value: object) -> object:
     """Return None for a number that is not finite, or too large for a float."""
-    unusable = (isinstance(value, float) and not math.isfinite(value)) or (isinstance(value, int) and abs(value) > 2**53)
+    unusable = (isinstance(value, float) and not math.isfinite(value)) or (
+        isinstance(value, int) and abs(value) > 2**53
+    )
     return None if unusable else value
 
 
