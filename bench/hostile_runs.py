@@ -1,9 +1,9 @@
 """Load malicious run folders, and count what happens: python bench/hostile_runs.py [--only WORDS] [--flips N]
 
 Each folder is loaded by `seq2see.load`, with a prediction, and by `seq2see predict`, in a process of its own with 4 GB
-of address space. It must be refused with one sentence, or do no harm, within 10 seconds of computing and 1 GB of memory; what takes a minute
-by the clock is a hang. Then random
-bytes of every file are changed, and every file is cut at random places: no output may change without an error.
+of address space. It must be refused with one sentence, or do no harm, within 10 seconds of computing and 1 GB of
+memory; what takes a minute by the clock is a hang. Then random bytes of every file are changed, and every file is cut
+at random places: no output may change without an error.
 
 Linux only: processes are forked from one that has imported torch already.
 """

@@ -23,8 +23,9 @@ from seq2see.search.factory import choose_search, read_search
 from seq2see.tasks.task import Task
 
 MAX_OPTION = 1_000_000  # of any whole number of a model
-SPARE_ELEMENTS = 16_000_000  # of one tensor that is computed, such as a table of positions
-SPARE_TENSORS = 10_000
+SPARE_BYTES = 16_000_000  # of one tensor that is computed, such as a table of positions
+WIDEST = 8  # bytes of a number
+SPARE_TENSORS = 1_000
 COPIES = 4  # tensors are shared only after they were made
 MAX_DECODED = 100_000  # tokens of all hypotheses of one source, for a run that is not trusted
 MAX_HYPOTHESES = 1_000
@@ -39,9 +40,9 @@ class SizeGuard(TorchDispatchMode):
 
     def __init__(self, header: WeightsHeader) -> None:
         super().__init__()
-        self.largest = max([*header.sizes.values(), 0]) + SPARE_ELEMENTS
-        self.elements = COPIES * sum(header.sizes.values()) + 4 * SPARE_ELEMENTS
-        self.tensors = COPIES * len(header.sizes) * 16 + SPARE_TENSORS
+        self.largest = WIDEST * max([*header.sizes.values(), 0]) + SPARE_BYTES
+        self.bytes = COPIES * WIDEST * sum(header.sizes.values()) + 4 * SPARE_BYTES
+        self.tensors = 16 * len(header.sizes) + SPARE_TENSORS
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -51,21 +52,21 @@ class SizeGuard(TorchDispatchMode):
         shapes = [each.shape for each in args if isinstance(each, torch.Tensor)]
         if not shapes:
             size = func(*args, **{**options, "device": "meta"}) if "device" in options else torch.empty(0)
-            self._spend(size.numel() if isinstance(size, torch.Tensor) else 0)
+            self._spend(size.numel() * size.element_size() if isinstance(size, torch.Tensor) else 0)
         elif len(shapes) > 1:
             with suppress(RuntimeError):  # no operation that broadcasts
-                self._require(prod(torch.broadcast_shapes(*shapes)))
+                self._require(WIDEST * prod(torch.broadcast_shapes(*shapes)))
         return func(*args, **options)
 
-    def _spend(self, elements: int) -> None:
-        self._require(elements)
-        self.elements -= elements
+    def _spend(self, size: int) -> None:
+        self._require(size)
+        self.bytes -= size
         self.tensors -= 1
-        if self.elements < 0 or self.tensors < 0:
+        if self.bytes < 0 or self.tensors < 0:
             raise TooLargeError
 
-    def _require(self, elements: int) -> None:
-        if elements > self.largest:
+    def _require(self, size: int) -> None:
+        if size > self.largest:
             raise TooLargeError
 
 

@@ -57,9 +57,11 @@ def open_run_file(path: Path) -> int:
     except (OSError, RuntimeError, ValueError) as error:  # a RuntimeError is a circle of links
         reason = getattr(error, "strerror", None) or "it cannot be opened"
         raise CheckpointError(f"{path}: the file cannot be read: {reason}; check it and its permissions.") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
         os.close(descriptor)
-        raise CheckpointError(f"{path}: this must be a file, and is none; copy the run again.")
+        kind = "Is a directory" if stat.S_ISDIR(mode) else "Is no regular file"
+        raise CheckpointError(f"{path} cannot be read: {kind}; remove it, and copy the run again.")
     return descriptor
 
 
