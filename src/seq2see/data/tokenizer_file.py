@@ -15,6 +15,7 @@ from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.core.special_tokens import SPECIAL_TOKENS, UNKNOWN
 from seq2see.core.unicode import is_text
+from seq2see.core.words import CLUSTER
 
 MAX_PARTS = 16  # in a sequence
 MAX_PATTERN = 1_000  # characters
@@ -38,7 +39,8 @@ SEQUENCE = rf"(?:{ATOM}[*+?]?)*"
 ALTERNATIVES = rf"{SEQUENCE}(?:\|{SEQUENCE})*"
 GROUP = rf"\(\?(?::|=|!|<=|<!){ALTERNATIVES}\)"
 PATTERN = re.compile(rf"(?:{ATOM}[*+?]?|{GROUP}|\|)*")
-PUNCTUATION_WITH_SPACE = r"\s*\p{P}+(?!\w)"  # of ours; its two repetitions have no character in common
+# ours that repeat more, and are quick: what is repeated has no character in common with what comes behind it
+QUICK_PATTERNS = (r"\s*\p{P}+(?!\w)", CLUSTER)
 
 
 def read_tokenizer_tree(text: str | bytes) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def _check_pattern(pattern: object) -> None:
 
 
 def _is_quick(pattern: str) -> bool:
-    if pattern == PUNCTUATION_WITH_SPACE:
+    if pattern in QUICK_PATTERNS:
         return True
     if not pattern or PATTERN.fullmatch(pattern) is None:
         return False
