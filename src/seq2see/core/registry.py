@@ -196,14 +196,12 @@ def find(group: str, kind: str, *, path: KeyPath = ()) -> Any:
     for entry in entry_points(group=f"seq2see.{group}", name=kind):
         return _load(entry.load, f"{group} {shorten(kind)} of an installed package must be a class", path)
     if not is_trusted(kind):
-        rule = "is code of its own; read it first, then allow it with --trust (in Python trust=True)"
-        raise ConfigError(f"{shorten(kind)} {rule}.", path=path)
+        raise ConfigError(f"{shorten(kind)} is code of its own; read it first, then allow it with --trust.", path=path)
     if is_foreign(kind):
-        place = "with file.py beside the config, the data or in this folder"
-        rule = f"{shorten(kind)} must name a class as file:Class, {place}"
+        rule = f"{shorten(kind)} must name a class as file:Class, and file.py be beside the config, the data or here"
         return _load(lambda: _import(kind), rule, path)
-    hint = suggest(kind, names(group))
-    raise ConfigError(f"there is no {group} named {shorten(kind)}{hint} (known: {', '.join(names(group))}).", path=path)
+    named = f"{shorten(kind)}{suggest(kind, names(group))}"
+    raise ConfigError(f"there is no {group} named {named} (known: {', '.join(names(group))}).", path=path)
 
 
 def suggest(word: str, known: Sequence[str]) -> str:
