@@ -19,6 +19,7 @@ from seq2see.runs.weights_header import WeightsHeader, read_weights_header
 from seq2see.system.files import write_atomic
 
 FORMAT = "seq2see 2"  # of a checkpoint file
+HEADER_SIZE_BYTES, ALIGNMENT = 8, 8  # of a safetensors file: how its header's size is written, and where tensors begin
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     facts = json.dumps(checkpoint.facts, ensure_ascii=False, sort_keys=True)
     names = {"names": json.dumps(others, sort_keys=True)} if others else {}
     metadata = {"format": FORMAT, "facts": facts, **names, "digest": _digest(tensors, facts + "".join(names.values()))}
-    write_atomic(path, save(tensors, metadata))
+    write_atomic(path, *_order_header(save(tensors, metadata)))
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -154,7 +155,8 @@ def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[
     apart: dict[str, Tensor] = {}
     others: dict[str, str] = {}
     firsts: dict[Any, str] = {}
-    for name, tensor in tensors.items():
+    for name in sorted(tensors):  # the first name must not depend on the order
+        tensor = tensors[name]
         place = (tensor.data_ptr(), tensor.shape, tensor.stride())
         first = firsts.setdefault(place, name) if tensor.numel() else name
         if first == name:
@@ -162,6 +164,18 @@ def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[
         else:
             others[name] = first
     return apart, others
+
+
+def _order_header(content: bytes) -> tuple[bytes, memoryview]:
+    """Return the header and the rest of a safetensors file, with the keys of the header in alphabetical order.
+
+    The library writes metadata in a random order; the same content must be the same bytes.
+    """
+    size = int.from_bytes(content[:HEADER_SIZE_BYTES], "little")
+    header = json.loads(content[HEADER_SIZE_BYTES : HEADER_SIZE_BYTES + size])
+    text = json.dumps(header, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    return len(text).to_bytes(HEADER_SIZE_BYTES, "little") + text, memoryview(content)[HEADER_SIZE_BYTES + size :]
 
 
 def _digest(tensors: Mapping[str, Tensor], facts: str) -> str:

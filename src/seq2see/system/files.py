@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,26 +13,26 @@ from seq2see.system.processes import is_running
 DRAFT = re.compile(r"\..+\.(\d+)\.draft")  # a file that is being written: .NAME.PROCESS.draft
 
 
-def write_atomic(path: Path, content: bytes | str) -> None:
+def write_atomic(path: Path, *content: bytes | memoryview | str) -> None:
     """Write a file atomically: beside it first, then forced to the disk, then renamed; an error leaves the old file.
 
     Missing folders are made. A device such as /dev/stdout is written to, not replaced.
 
     Args:
         path: the file that is written or replaced.
-        content: bytes, or text, which is written as UTF-8.
+        *content: bytes, or text, which is written as UTF-8; several are written one after the other.
 
     Raises:
         Seq2SeeError: if the file system does not permit it, or the disk is full.
     """
-    data = content.encode() if isinstance(content, str) else content
+    parts = [part.encode() if isinstance(part, str) else part for part in content]
     draft = draft_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(data)
+            path.write_bytes(b"".join(parts))
             return
-        _write_through(draft, data)
+        _write_through(draft, parts)
         os.replace(draft, path)
         _sync_folder(path.parent)
     except OSError as error:
@@ -70,9 +71,9 @@ def remove_dead_drafts(folder: Path) -> None:
                 entry.unlink(missing_ok=True)
 
 
-def _write_through(path: Path, data: bytes) -> None:
+def _write_through(path: Path, parts: Sequence[bytes | memoryview]) -> None:
     with open(path, "wb") as file:
-        file.write(data)
+        file.writelines(parts)
         file.flush()
         os.fsync(file.fileno())
 
