@@ -1,6 +1,7 @@
 """Several processes train as one does: the same sums, the same bits after a crash, and nobody left behind."""
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -21,8 +22,10 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.data.batch import collate
 from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
+from seq2see.training import process_group
 from seq2see.training.events import Stepped, Validated
 from seq2see.training.parallel_plan import ParallelPlan, cut, plan_workers, restore_plan
+from seq2see.training.worker_process import limit_sending
 
 # every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer
 SOFT = {"kind": "before", "score": "additive", "normalise": {"kind": "hard", "soft_share": 1.0}}
@@ -171,6 +174,38 @@ def test_a_process_that_is_killed_is_one_sentence_and_running_again_changes_no_b
     left, right = final(folder / "two"), final(folder / "killed")
     assert left.facts == right.facts
     assert all(torch.equal(left.tensors[name], right.tensors[name]) for name in left.tensors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("update", [4, 6], ids=["validating", "training"])
+def test_a_process_that_was_stopped_is_one_sentence_and_signals_are_heard_meanwhile(
+    made: tuple[Config, Path, list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, update: int
+) -> None:
+    config, _, _ = made
+    job = start(config, tmp_path / "run")
+    events = job.loop.run()
+    while not isinstance(event := next(events), Stepped) or event.update < update:
+        pass
+    os.kill(job.loop.workers._workers[0].process.pid, signal.SIGSTOP)
+    monkeypatch.setattr(process_group, "MIN_PATIENCE_SECONDS", 2.0)
+    before = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic()))
+    heard, began = [], time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(Seq2SeeError, match=r"has not answered for minutes.* the same command again"):
+            list(events)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert heard[0] - began < 1.9
+    assert time.monotonic() - began < 30
+
+
+def test_a_worker_that_takes_nothing_does_not_stop_the_sender_for_good() -> None:
+    ours, theirs = multiprocessing.Pipe()
+    limit_sending(ours, 0.2)
+    with pytest.raises(BlockingIOError):
+        ours.send_bytes(b"x" * 10**7)
+    theirs.close()
 
 
 @pytest.mark.slow

@@ -86,8 +86,9 @@ def test_stopping_anywhere_and_going_on_changes_no_bit(data: Path, tmp_path: Pat
         assert isinstance(events[0], Resumed)
         assert events[0].update == update
         assert_same(final_tensors(out), final_tensors(tmp_path / "straight"))
-        rows = RunFolder(out).read_metrics()
+        rows, whole = (RunFolder(each).read_metrics() for each in (out, tmp_path / "straight"))
         assert [row["update"] for row in rows] == [4, 8, 12]
+        assert [row["loss"] for row in rows] == [row["loss"] for row in whole], "of all updates since a validation"
 
 
 def test_a_run_that_is_complete_stays_as_it_is(data: Path, straight: tuple[Path, list[Any]]) -> None:

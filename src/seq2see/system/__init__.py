@@ -10,4 +10,5 @@ __all__ = [
     "files",
     "foreign_code",
     "processes",
+    "standard_error",
 ]

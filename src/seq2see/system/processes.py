@@ -11,7 +11,8 @@ from multiprocessing import parent_process
 from types import ModuleType
 
 INTERRUPT = (signal.SIGINT,)  # Ctrl-C, which a terminal sends to all processes of a program at once
-REQUESTS = (signal.SIGINT, signal.SIGTERM)  # and what a supervisor sends
+HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()  # the terminal was closed
+REQUESTS = (signal.SIGINT, signal.SIGTERM, *HANGUP)  # and what a supervisor sends
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of mallopt, in GNU's C library
 MAX_KEPT_BYTES = 2**30  # of freed memory
 

@@ -5,6 +5,7 @@ The main process has rank 0: it sends requests, validates and saves; the workers
 
 import pickle
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,7 +20,7 @@ from seq2see.models.network import Network
 from seq2see.tasks.task import Task
 from seq2see.training.learner import Learner, Sums
 from seq2see.training.parallel_plan import ParallelPlan, cut
-from seq2see.training.process_group import LostError, ProcessGroup
+from seq2see.training.process_group import AGAIN, HungError, LostError, ProcessGroup
 from seq2see.training.worker_process import WorkerProcess, WorkerSetup
 from seq2see.training.worker_requests import CallRequest, Request, RestoreRequest, UpdateRequest
 
@@ -101,8 +102,10 @@ class ProcessGroupTrainer:
         while some := list(islice(waiting, self.plan.workers)):
             first, *rest = some
             self._send([CallRequest(do, item) for item in rest])
+            began = time.monotonic()
             results.append(do(self.learner.task, self.learner.model, first))
-            results += [self._receive(worker, do) for worker in self._workers[: len(rest)]]
+            took = time.monotonic() - began
+            results += [self._receive(worker, do, took) for worker in self._workers[: len(rest)]]
         return results
 
     def close(self) -> None:
@@ -120,7 +123,10 @@ class ProcessGroupTrainer:
                 self._workers.append(WorkerProcess(WorkerSetup(rank, self.plan, folder, meeting, *known)))
             for worker in self._workers:
                 worker.await_ready()
-            self._group = ProcessGroup(meeting, 0, self.plan.workers)
+            try:
+                self._group = ProcessGroup(meeting, 0, self.plan.workers)
+            except LostError:
+                raise self._explain() from None
             for worker in self._workers:  # until the last one no longer needs the file
                 worker.await_ready()
 
@@ -139,13 +145,15 @@ class ProcessGroupTrainer:
         for worker, request in zip(self._workers, requests, strict=False):
             try:
                 worker.send(request)
+            except BlockingIOError:
+                raise HungError from None
             except OSError:
                 raise self._explain() from None
 
-    def _receive(self, worker: WorkerProcess, do: Callable[[Task, Network, Item], Result]) -> Result:
+    def _receive(self, worker: WorkerProcess, do: Callable[[Task, Network, Item], Result], took: float) -> Result:
         """Return the result of a call in a worker; the error of a call is raised here."""
         try:
-            answer = pickle.loads(worker.receive())
+            answer = pickle.loads(worker.receive(took=took))
         except (EOFError, OSError):
             raise self._explain() from None
         if isinstance(answer, Seq2SeeError):
@@ -161,6 +169,5 @@ class ProcessGroupTrainer:
                 return reason
         how = next((reason for reason in reasons if reason), "its connection broke")
         return Seq2SeeError(
-            f"a process that shares the training ended early ({how}), perhaps for want of memory; make room and run "
-            "the same command again to go on from the last checkpoint, or take fewer train.workers in another folder."
+            f"a process that shares the training ended early ({how}), perhaps for want of memory; make room and {AGAIN}"
         )

@@ -74,6 +74,7 @@ class TrainingLoop:
         schedule: Part[Schedule] = part("schedule", train.schedule, path=("train", "schedule"))
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output_layer.in_features)
         self.state = TrainingState()
+        self._sums: dict[str, Any] = {}  # of the updates since a validation, as a checkpoint has them
         self._unvalidated: Stepped | None = None  # the last update, until a validation or a checkpoint
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -92,7 +93,7 @@ class TrainingLoop:
         first = 0 if self.starts_from_run and self.state.best is not None else 1
         done = range(first, self.state.update + 1)
         validated = [update for update in done if is_validated(update, self.config.train)]
-        self._log = MetricsLog(self.folder, self.state.update, validated)
+        self._log = MetricsLog(self.folder, self.state.update, validated, **self._sums)
         try:
             self.workers.sync()
             yield from self._train(stop)
@@ -198,6 +199,7 @@ class TrainingLoop:
             ) from None
         self.team = restore_plan(self.config.train, self.model, checkpoint.facts.get("team"))
         self.schedule.restore(checkpoint.facts["schedule"])
+        self._sums = checkpoint.facts.get("sums", {})
         self.state = read_state(checkpoint.facts["state"], checkpoint.facts["limits"], self.config.train)
         if checkpoint.facts["state"]["complete"] and not self.state.complete:
             self._reopen()
@@ -253,7 +255,7 @@ class TrainingLoop:
         """Write a checkpoint of this update, and remove those that are no longer needed."""
         facts: dict[str, Any] = {"state": self.state.to_json(), "schedule": self.schedule.state()}
         facts |= {"fingerprint": self.store.fingerprint, "held_out": self.held_out, "team": asdict(self.team)}
-        facts |= {"limits": say_limits(self.config.train)}
+        facts |= {"limits": say_limits(self.config.train), "sums": self._log.sums()}
         write_checkpoint(self.folder.checkpoint_file(self.state.update), Checkpoint(self.learner.dump(), facts))
         self._unvalidated = None
         prune_checkpoints(self.folder, self.config.train)

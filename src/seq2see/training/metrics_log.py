@@ -49,6 +49,10 @@ class MetricsLog:
             self.seconds + seconds,
         )
 
+    def sums(self) -> dict[str, int | float]:
+        """Return the sums since the last validation by name, for a checkpoint between two validations."""
+        return {"losses": self.losses, "tokens": self.tokens, "seconds": self.seconds}
+
     def write(self, *, update: int, learning_rate: float, metrics: dict[str, float]) -> None:
         """Write a row about all updates since the last validation, and begin new sums.
 

@@ -1,6 +1,7 @@
 """The process group of a data-parallel training: sums over all workers, of gradients and of buffers that move."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,45 @@ from torch import Tensor, distributed, nn
 from seq2see.core.errors import Seq2SeeError
 from seq2see.training.learner import Learner, NetworkT, Sums
 
-CONNECT_TIMEOUT = timedelta(minutes=10)  # for all workers to connect, once each has said that it is ready
+CONNECT_TIMEOUT = timedelta(minutes=2)  # for all workers to connect, once each has said that it is ready
 SUM_TIMEOUT = timedelta(days=1000)  # a worker that ends is noticed without one, and a machine may sleep
+POLL_SECONDS = 0.5  # between two moments in which signals are heard
+MIN_PATIENCE_SECONDS = 300.0  # to wait for a worker, beside PATIENCE times what the same work took in this process
+PATIENCE = 10.0
+AGAIN = "run the same command again to go on from the last checkpoint, or take fewer train.workers in another folder."
 
 
 class LostError(Exception):
     """A sum cannot be made, because a worker has ended."""
+
+
+class HungError(Seq2SeeError):
+    """A worker does not answer, and has not ended."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"a process that shares the training has not answered for minutes: it hangs, or was stopped; {AGAIN}"
+        )
+
+
+def await_answer(wait: Callable[[float], bool], *, took: float) -> None:
+    """Wait for a worker as long as it may reasonably take, and hear signals meanwhile.
+
+    Only the time that this process spends waiting counts: both may have been stopped together (Ctrl-Z), or the machine
+    may have slept.
+
+    Args:
+        wait: waits for the answer for some seconds, and returns whether there is one.
+        took: the seconds that the same work took in this process.
+
+    Raises:
+        HungError: there was no answer.
+    """
+    waited = 0.0
+    while not wait(POLL_SECONDS):
+        waited += POLL_SECONDS
+        if waited >= MIN_PATIENCE_SECONDS + PATIENCE * took:
+            raise HungError
 
 
 class ProcessGroup:
@@ -34,7 +68,11 @@ class ProcessGroup:
         options = c10d.ProcessGroupGloo._Options()
         options._devices = [c10d.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
         options._timeout = CONNECT_TIMEOUT
-        self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(file), workers), rank, workers, options)
+        try:
+            self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(file), workers), rank, workers, options)
+        except RuntimeError as error:
+            raise LostError from error
+        self._ended = time.monotonic()  # the last sum
 
     def sum(self, numbers: Tensor) -> None:
         """Replace a tensor by its sum over all processes, with the same bits everywhere.
@@ -44,13 +82,28 @@ class ProcessGroup:
 
         Raises:
             LostError: a process has ended.
+            HungError: this is the main process, and another one does not answer.
         """
         options = distributed.AllreduceOptions()
         options.timeout = SUM_TIMEOUT
+        took = time.monotonic() - self._ended
+        work = self._gloo.allreduce([numbers], options)
         try:
-            self._gloo.allreduce([numbers], options).wait()
+            if self.rank == 0:
+                await_answer(lambda seconds: _wait(work, seconds), took=took)
+            work.wait()
         except RuntimeError as error:
             raise LostError from error
+        self._ended = time.monotonic()
+
+
+def _wait(work: Any, seconds: float) -> bool:
+    """Wait for a sum for some seconds, and return whether it has ended, with or without an error."""
+    try:
+        work.wait(timedelta(seconds=seconds))
+    except RuntimeError:  # of the sum, or because the time is over
+        return bool(work.is_completed())
+    return True
 
 
 def add_up(learner: Learner[NetworkT], group: ProcessGroup, mine: Sums, *, checksum: int) -> Sums:

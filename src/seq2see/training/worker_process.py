@@ -1,6 +1,9 @@
 """A worker of a data-parallel training: how it starts, how it answers requests, and how the main process handles it."""
 
+import os
 import pickle
+import socket
+import struct
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -18,7 +21,7 @@ from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.learner import Learner
 from seq2see.training.parallel_plan import ParallelPlan
 from seq2see.training.pretrained import freeze
-from seq2see.training.process_group import LostError, ProcessGroup
+from seq2see.training.process_group import MIN_PATIENCE_SECONDS, LostError, ProcessGroup, await_answer
 from seq2see.training.worker_requests import Request
 
 EXIT_TIMEOUT = 5.0  # seconds to wait for the reason of a worker that failed
@@ -71,6 +74,8 @@ class WorkerProcess:
         with starting_workers(REQUESTS):
             self.process.start()
         theirs.close()  # so that the worker alone holds it, and its end is noticed here
+        if os.name == "posix":
+            limit_sending(self.connection, MIN_PATIENCE_SECONDS)
 
     def send(self, request: Request) -> None:
         """Send a request to the worker.
@@ -79,38 +84,43 @@ class WorkerProcess:
             request: what the worker is to do; it is pickled.
 
         Raises:
+            BlockingIOError: the worker takes nothing: it hangs, or was stopped.
             OSError: the worker has ended.
         """
         self.connection.send_bytes(pickle.dumps(request))  # `send` would put tensors into shared memory, often scarce
 
-    def receive(self) -> bytes:
+    def receive(self, *, took: float) -> bytes:
         """Wait for the next answer of the worker, and return it as pickled bytes.
+
+        Args:
+            took: the seconds that the same work took in this process.
 
         Raises:
             EOFError: the worker has ended.
+            HungError: the worker does not answer.
         """
+        await_answer(self.connection.poll, took=took)
         return self.connection.recv_bytes()
 
     def await_ready(self) -> None:
         """Wait until the worker says that it is ready.
 
         Raises:
-            Seq2SeeError: the worker could not start.
+            Seq2SeeError: the worker could not start, or hangs.
         """
-        reason = self.find_failure(None)
+        await_answer(self.connection.poll, took=0.0)
+        reason = self.find_failure()
         if isinstance(reason, str):
             raise Seq2SeeError(f"a process to share the training could not start ({reason}); set train.workers=1.")
         if reason is not None:
             raise reason
 
-    def find_failure(self, seconds: float | None = EXIT_TIMEOUT) -> Seq2SeeError | str | None:
-        """Return what is wrong with the worker: the error it sent, or how it ended; None if all is well.
-
-        Args:
-            seconds: how long to wait for its message; None waits until there is one.
-        """
+    def find_failure(self) -> Seq2SeeError | str | None:
+        """Return what is wrong with the worker: the error it sent, or how it ended; None if it is silent."""
         try:
-            error: Seq2SeeError | None = pickle.loads(self.receive()) if self.connection.poll(seconds) else None
+            if not self.connection.poll(EXIT_TIMEOUT):
+                return None
+            error: Seq2SeeError | None = pickle.loads(self.connection.recv_bytes())
             return error
         except (EOFError, OSError):
             self.process.join(EXIT_TIMEOUT)
@@ -122,6 +132,18 @@ class WorkerProcess:
         self.process.kill()
         self.process.join()
         self.connection.close()
+
+
+def limit_sending(connection: Connection, seconds: float) -> None:
+    """Let sending fail with a BlockingIOError when nobody takes anything for so long.
+
+    Args:
+        connection: a connection over a socket, as all are but on Windows.
+        seconds: how long to wait.
+    """
+    with socket.socket(fileno=os.dup(connection.fileno())) as same:
+        whole, part = divmod(seconds, 1)
+        same.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(whole), int(part * 1e6)))
 
 
 def serve(connection: Connection, setup: WorkerSetup) -> None:
