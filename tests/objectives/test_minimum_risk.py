@@ -113,6 +113,18 @@ def test_samples_follow_the_model_and_leave_it_as_it_was(tmp_path: Path, kind: s
     assert model.decoder.training
 
 
+def test_a_reward_that_fails_leaves_the_mode_of_the_decoder(tmp_path: Path) -> None:
+    _, model, batch = make_batch(tmp_path)
+    model.train()
+
+    def fail(output: Any, references: Any) -> float:
+        raise ValueError("no reward")
+
+    with pytest.raises(ValueError, match="no reward"):
+        expected_risk(model.decoder, model.encoder(batch.source, batch.source_mask), batch, fail)
+    assert model.decoder.training
+
+
 @pytest.mark.parametrize("kind", MODELS)
 def test_samples_that_share_a_memory_are_those_with_one_each(tmp_path: Path, kind: str) -> None:
     loop = make(tmp_path, kind)

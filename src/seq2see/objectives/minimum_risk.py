@@ -96,6 +96,14 @@ def expected_risk(decoder: Decoder, memory: Memory, batch: Batch, reward: Reward
     """
     training = decoder.training
     decoder.train(False)  # dropout would make the model that learns another one than the model that sampled
+    try:
+        return _estimate_risk(decoder, memory, batch, reward)
+    finally:
+        decoder.train(training)
+
+
+def _estimate_risk(decoder: Decoder, memory: Memory, batch: Batch, reward: Reward) -> Float[Tensor, ""]:
+    """Return what `expected_risk` returns, of a decoder in evaluation mode."""
     longest = max(len(each) for references in batch.references for each in references)
     samples = sample_outputs(decoder, memory, longest=longest + EXTRA_TOKENS)
     references = [each for each in batch.references for _ in range(SAMPLES_PER_SOURCE)]
@@ -105,9 +113,7 @@ def expected_risk(decoder: Decoder, memory: Memory, batch: Batch, reward: Reward
     weights = (rewards - baseline) / SAMPLES_PER_SOURCE
     shortest_first = torch.tensor([len(each) for each in samples]).argsort()
     parts = shortest_first.split(len(memory.states))  # few samples are long, and the others need not be padded to them
-    total = torch.stack([_weighted_nll(decoder, memory, samples, weights, some) for some in parts]).sum()
-    decoder.train(training)
-    return total
+    return torch.stack([_weighted_nll(decoder, memory, samples, weights, some) for some in parts]).sum()
 
 
 def _weighted_nll(
