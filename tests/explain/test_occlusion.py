@@ -18,14 +18,13 @@ from seq2see.core.registry import part
 from seq2see.core.special_tokens import START
 from seq2see.core.token import Token
 from seq2see.data.modalities.image import ImageModality
-from seq2see.data.modalities.image_cells import list_cells
+from seq2see.data.modalities.image_cells import choose_regions, find_cells, list_cells, list_occluders
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.occluded_image import OccludedImage
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
 from seq2see.data.sentence_splitter import join_sentences, split_sentences
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace, ProbabilityDrop
-from seq2see.explain.image_grid import choose_regions
 from seq2see.explain.occlusion import leave_one_out
 from seq2see.explain.text_attention import trace_without_attention
 from seq2see.render.colours import DIM, VEIL
@@ -158,7 +157,7 @@ def test_a_model_without_attention_shows_what_it_needs(tmp_path: Path) -> None:
         runs[name] = load(tmp_path / name)
     image = runs["captions"].predict(str(tmp_path / "red.png")).faithfulness
     words = runs["texts"].predict("a red wall").faithfulness
-    assert (len(image.drops), image.regions, image.agreement) == (64, (8, 8), None)
+    assert (len(image.drops), image.regions, image.agreement) == (16, (4, 4), None)
     assert (image.to_dict()["image"][:10], image.to_dict()["grid"]) == ("data:image", None)
     assert [(each.start, each.end, each.weight) for each in words.drops] == [(0, 1, None), (2, 5, None), (6, 10, None)]
     assert "largest drops when it is left out" in str(render_terminal(words))
@@ -183,6 +182,34 @@ def test_a_document_is_left_out_sentence_by_sentence() -> None:
 )
 def test_many_cells_are_left_out_in_blocks(grid: Any, regions: Any) -> None:
     assert choose_regions(grid) == regions
+
+
+@pytest.mark.parametrize(("grid", "size", "regions"), [((8, 8), 32, (4, 4)), ((8, 8), 64, (8, 8)), (None, 40, (5, 5))])
+def test_regions_of_small_images_are_not_too_small(grid: Any, size: int, regions: Any) -> None:
+    assert choose_regions(grid, size) == regions
+
+
+def test_an_occluder_covers_its_region_and_a_margin() -> None:
+    """Of 4 x 4 regions on 8 x 8 cells: two cells a side, and one more on each side within an eighth of the image."""
+    occluders = list_occluders((4, 4))
+    assert (occluders[0], occluders[6]) == (Box(0, 0, 0.375, 0.375), Box(0.375, 0.125, 0.875, 0.625))
+    cells = find_cells([occluders[0], occluders[6]], (8, 8)).reshape(2, 8, 8)
+    assert [cells[0].sum(), cells[1].sum()] == [9, 16]
+    assert cells[1, 1:5, 3:7].all()
+    columns = find_cells([Box(0.5, 0, 1, 1)], (2, 4)).reshape(2, 4)
+    assert columns.tolist() == [[False, False, True, True]] * 2
+
+
+def test_the_attention_to_a_region_is_that_to_all_that_was_occluded() -> None:
+    weights = np.zeros((1, 1, 8, 8), dtype=np.float32)
+    weights[..., 2, 5], weights[..., 7, 0] = 0.75, 0.25  # cells of which the first is in four occluders
+    image = np.zeros((32, 32, 3), dtype=np.uint8)
+    cells = (AttentionMap("cross", weights.reshape(1, 1, 64)),)
+    trace = rank(AttentionTrace("a.png", "x", (), (), cells, (8, 8), image), ImageModality(size=32))
+    shares = np.array([each.weight for each in trace.drops]).reshape(4, 4)
+    expected = np.zeros((4, 4))
+    expected[0:2, 2:4], expected[3, 0] = 0.75, 0.25
+    np.testing.assert_allclose(shares, expected)
 
 
 def test_regions_are_named_and_drawn_row_by_row() -> None:

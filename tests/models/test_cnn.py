@@ -289,3 +289,28 @@ def test_a_cell_knows_nothing_of_what_it_does_not_see(name: str, local: bool) ->
     before, after = (backbone(each)[1][0] for each in (pixels, other))  # 16 x 16 cells that see 19 pixels a side each
     assert torch.equal(before[:, 8:, 8:], after[:, 8:, 8:]) == local
     assert not torch.allclose(before[:, :4, :4], after[:, :4, :4])
+
+
+@pytest.mark.parametrize(("name", "alike"), [("cells", True), ("small", False)])
+def test_a_cell_does_not_know_where_it_is(name: str, alike: bool) -> None:
+    """In an image of one colour all cells are the same, unless zeros beyond the border give the border away."""
+    torch.manual_seed(1)
+    states = build_backbone(name, image_size=32)(torch.full((1, 3, 32, 32), 90, dtype=torch.uint8))[1][0]
+    assert torch.allclose(states, states[:, :1, :1].expand_as(states), atol=1e-5) == alike
+
+
+def test_values_know_where_they_are_and_keys_do_not() -> None:
+    """By the equation: values = relu(W (h + p) + b) of all maps, beside the states of the first map alone."""
+    options: dict[str, Any] = {"backbone": "cells", "layer": [0, 1]}
+    encoder, pixels = build(**options, position="learned", position_in="values").eval(), draw_pixels()
+    memory = encoder(pixels, MASK)
+    joined, first = build(**options).eval(), build(**{**options, "layer": 0}).eval()
+    for each in (joined, first):
+        known = each.state_dict()
+        each.load_state_dict({name: value for name, value in encoder.state_dict().items() if name in known})
+    torch.testing.assert_close(memory.states, first(pixels, MASK).states)
+    placed = joined(pixels, MASK).states + encoder.position(0, memory.states.shape[1])
+    expected = (placed @ encoder.place.weight.T + encoder.place.bias).clamp(min=0)
+    torch.testing.assert_close(memory.contents, expected)
+    with pytest.raises(ConfigError, match="must have a position encoding"):
+        build(**options, position_in="values")

@@ -196,8 +196,7 @@ class Train(Section):
         default=0.0, description="share of decoder inputs that are the model's own predictions; rises from 0 to this"
     )
     bidirectional_pretraining: Annotated[float, Field(ge=0, le=1)] = Field(
-        default=0.0,
-        description="share of the updates, the first ones, of which every other one learns from target to source",
+        default=0.0, description="share of the updates, at first, of which every other one is from target to source"
     )
     minimum_risk: MinimumRiskOptions | None = Field(
         default=None, description="expected reward training on sampled outputs: {reward: gleu, weight: 0.9, start: 0}"
@@ -207,6 +206,9 @@ class Train(Section):
     )
     doubly_stochastic_attention: Annotated[float, Field(ge=0)] = Field(
         default=0.0, description="weight of sum_i (1 - sum_t attention_ti)^2, which spreads attention over the source"
+    )
+    occlusion_agreement: Annotated[float, Field(ge=0)] = Field(
+        default=0.0, description="weight of a term that makes attention to an image rank its regions as occlusion does"
     )
     output_bias: Literal["random", "counts"] = Field(
         default="random", description="initial bias of the output layer; counts: log-frequency of each target token"
@@ -218,8 +220,7 @@ class Train(Section):
     )
     workers: Natural = Field(
         default=0,
-        description="data-parallel processes that share each batch; 0: one for a small model or given threads, else "
-        "one a core",
+        description="processes that share each batch; 0: one for a small model or given threads, else one a core",
     )
     threads: Natural = Field(
         default=0, description="of each worker; 0: one for a small model, else its share of the cores"
@@ -231,9 +232,7 @@ class Train(Section):
         default=0,
         description="use the average of so many last checkpoints, if it is no worse than the best one; 0: the best one",
     )
-    ema: Share = Field(
-        default=0.0, description="decay of an exponential moving average of the weights, which then predicts; 0: none"
-    )
+    ema: Share = Field(default=0.0, description="decay of an exponential moving average of the weights; 0: none")
 
     @model_validator(mode="after")
     def _averages_once(self) -> "Train":
@@ -271,7 +270,7 @@ class Config(Section):
         if self.train.monitor not in ("valid_loss", *known):
             raise ValueError(f"must have train.monitor as valid_loss or one of {', '.join(known)}{why}")
         writing = ("distillation", "doubly_stochastic_attention", "minimum_risk", "output_bias", "scheduled_sampling")
-        idle = writing if chooses else ("class_weights",)
+        idle = writing if chooses else ("class_weights", "occlusion_agreement")
         for name in idle:
             if getattr(self.train, name) != Train.model_fields[name].default:
                 raise ValueError(f"cannot have train.{name}{why}")

@@ -19,6 +19,19 @@ class Box:
     right: float
     bottom: float
 
+    def widen(self, margin: float) -> "Box":
+        """Return the box with a margin on every side, as far as the image goes.
+
+        Args:
+            margin: the width of the margin, as a share of the image's width and height.
+        """
+        return Box(
+            max(self.left - margin, 0.0),
+            max(self.top - margin, 0.0),
+            min(self.right + margin, 1.0),
+            min(self.bottom + margin, 1.0),
+        )
+
 
 @dataclass(frozen=True)
 class NamedBox:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from jaxtyping import Float, Float32
 
+from seq2see.core.box import Box
 from seq2see.core.errors import AttentionError
 from seq2see.core.special_tokens import SPECIAL_TOKENS, START
 from seq2see.core.token import Token
 from seq2see.core.words import Span
+from seq2see.data.modalities.image_cells import choose_regions, find_cells
 from seq2see.data.modalities.modality import Grid, Modality
-from seq2see.explain.image_grid import ImageArray, choose_regions, encode_image, split_grid
+from seq2see.explain.image_grid import ImageArray, encode_image
 from seq2see.explain.output_trace import Drops, OutputTrace, Parts
 from seq2see.metrics.rank import RankAgreement, compare_ranks
 
@@ -55,7 +57,8 @@ class ProbabilityDrop:
         start: where the part begins in the source, in characters; of an image, the number of the region, from 0.
         end: where it ends, in characters; of an image, the number of the next region.
         drop: the drop of the log-probability of a text (in nats), or of the probability of a label.
-        weight: the share of the attention of the whole output that the part got; None without cross-attention.
+        weight: the share of the attention of the whole output that the part got, of an image with the surroundings
+            that were occluded too; None without cross-attention.
         text: the part as text; empty for a region of an image.
     """
 
@@ -143,7 +146,7 @@ class AttentionTrace(OutputTrace):
 
     def list_parts(self, modality: Modality, source: str) -> list[Parts]:
         """Return one group: the words of a text, the sentences of a document, or the regions of an image."""
-        return [modality.occlusion_units(source, choose_regions(self.grid))]
+        return [modality.occlusion_units(source, self._choose_regions())]
 
     def with_drops(self, groups: Sequence[Parts], drops: Sequence[Drops]) -> "AttentionTrace":
         """Return the trace with the drop of each part beside its share of the last cross-attention, if there is any."""
@@ -153,12 +156,14 @@ class AttentionTrace(OutputTrace):
         if self.image is None and self.grid is None:
             spans = [(part[0], part[1]) for part in parts if isinstance(part, tuple)]
             return self._compare(spans, found, None if mean is None else self._sum_spans(spans, mean), None)
-        regions = choose_regions(self.grid)
         numbers = [(number, number + 1) for number in range(len(parts))]
-        cells = None if mean is None or self.grid is None else mean.reshape(split_grid(self.grid, regions))
-        return self._compare(
-            numbers, found, None if cells is None else cells.sum(axis=(1, 3)).ravel().tolist(), regions
-        )
+        shares = None
+        if mean is not None and self.grid is not None:
+            shares = (find_cells([part for part in parts if isinstance(part, Box)], self.grid) @ mean).tolist()
+        return self._compare(numbers, found, shares, self._choose_regions())
+
+    def _choose_regions(self) -> Grid:
+        return choose_regions(self.grid, None if self.image is None else len(self.image))
 
     def _sum_spans(self, spans: Sequence[Span], weights: Float[np.ndarray, " s"]) -> list[float]:
         """Sum the weights of the tokens of each span; marks such as the end of text belong to none."""

@@ -3,8 +3,9 @@
 `build.build_objective` makes the objective of a configuration, in every process of a training. `likelihood` is the loss
 of sequence-to-sequence models, and `label_cross_entropy` that of classifiers. `scheduled_sampling` chooses the inputs
 of a likelihood; `distillation`, `attention_coverage`, `minimum_risk` and `hard_attention` are further terms of it;
-`bidirectional_pretraining` chooses between two objectives. A new term is one file with one `LossTerm`, and one line in
-`build`. Objectives hold their own options and never change; tasks and networks hold nothing of a loss.
+`bidirectional_pretraining` chooses between two objectives. `occlusion_agreement` is a term of a classifier's loss. A
+new term is one file with one `LossTerm`, and one line in `build`. Objectives hold their own options and never change;
+tasks and networks hold nothing of a loss.
 """
 
 __all__ = [
@@ -18,5 +19,6 @@ __all__ = [
     "likelihood",
     "minimum_risk",
     "objective",
+    "occlusion_agreement",
     "scheduled_sampling",
 ]

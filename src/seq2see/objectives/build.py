@@ -17,6 +17,7 @@ from seq2see.objectives.label_cross_entropy import BinaryCrossEntropy, LabelCros
 from seq2see.objectives.likelihood import InputPolicy, Likelihood, teacher_forcing
 from seq2see.objectives.minimum_risk import MinimumRisk, Reward
 from seq2see.objectives.objective import ModelT, Objective
+from seq2see.objectives.occlusion_agreement import OcclusionAgreement
 from seq2see.objectives.scheduled_sampling import ScheduledSampling
 
 
@@ -121,4 +122,7 @@ def build_label_objective(train: Train, labels: LabelSet) -> Objective[Classifie
     """
     kind = BinaryCrossEntropy if labels.many else LabelCrossEntropy
     weights = labels.balance if train.class_weights == "balanced" else None
-    return kind(smoothing=train.label_smoothing, class_weights=weights)
+    objective = kind(smoothing=train.label_smoothing, class_weights=weights)
+    if not train.occlusion_agreement:
+        return objective
+    return OcclusionAgreement(base=objective, weight=train.occlusion_agreement, updates=train.updates)

@@ -32,6 +32,25 @@ class LabelObjective:
         """
         return False
 
+    def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
+        """Return the loss of a batch.
+
+        Args:
+            model: the classifier.
+            batch: sources and their labels.
+            step: the number of the update; it has no effect.
+        """
+        raise NotImplementedError
+
+    def log_likelihood(self, logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, " b"]:
+        """Return the log-probability of the true label of each source, or of all its labels and no others.
+
+        Args:
+            logits: the logits of every label.
+            batch: the batch that they belong to.
+        """
+        raise NotImplementedError
+
 
 class LabelCrossEntropy(LabelObjective):
     """Computes the cross-entropy of one label a source, summed over sources: - sum_k w_k q_k log p(k | source).
@@ -45,6 +64,9 @@ class LabelCrossEntropy(LabelObjective):
         logits, labels = model(batch.source, batch.source_mask), batch.targets[:, 0]
         total = F.cross_entropy(logits, labels, self.class_weights, label_smoothing=self.smoothing, reduction="sum")
         return Loss(total, F.cross_entropy(logits.detach(), labels, reduction="sum"), len(labels))
+
+    def log_likelihood(self, logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, " b"]:
+        return -F.cross_entropy(logits, batch.targets[:, 0], reduction="none")
 
 
 class BinaryCrossEntropy(LabelObjective):
@@ -61,6 +83,10 @@ class BinaryCrossEntropy(LabelObjective):
         total = F.binary_cross_entropy_with_logits(logits, smooth, pos_weight=self.class_weights, reduction="sum")
         nll = F.binary_cross_entropy_with_logits(logits.detach(), truth, reduction="sum")
         return Loss(total, nll, len(truth))
+
+    def log_likelihood(self, logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, " b"]:
+        truth = mark_labels(batch.targets, batch.target_mask, logits.shape[1])
+        return -F.binary_cross_entropy_with_logits(logits, truth, reduction="none").sum(dim=1)
 
 
 def mark_labels(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"], labels: int) -> Float[Tensor, "b c"]:

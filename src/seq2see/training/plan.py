@@ -131,7 +131,9 @@ def _limit_updates(pairs: Pairs, written: Config, *, labels: bool) -> tuple[int,
     count = (lambda text: len(text.split())) if has_spaces(spread(texts)) else len
     tokens = float(sum(min(count(text), MAX_COUNTED_WORDS) + 1 for text in texts))
     batch = written.train.batch_tokens
-    updates = max(int((60 if len(pairs) < 1_000 else 30) * tokens / batch), 100)
+    # attention that learns to agree with occlusion begins when the labels are nearly learned
+    often = 60 if len(pairs) < 1_000 or written.train.occlusion_agreement else 30
+    updates = max(int(often * tokens / batch), 100)
     return updates, _count_epochs(updates, tokens, batch)
 
 

@@ -19,7 +19,7 @@ from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.core.words import Span
 from seq2see.data.formats.image_file import read_image
-from seq2see.data.modalities.image_cells import list_cells, name_cells
+from seq2see.data.modalities.image_cells import list_occluders, name_cells
 from seq2see.data.modalities.image_sources import ImageSources
 from seq2see.data.modalities.modality import DataKind, Grid, Name, Progress, Sentence
 from seq2see.data.modalities.occluded_image import OccludedImage
@@ -238,7 +238,7 @@ class ImageModality:
             source: the path of an image.
             grid: the rows and columns of regions.
         """
-        return list_cells(grid)
+        return list_occluders(grid)
 
     def occlude(self, source: str, units: Sequence[Span] | Sequence[Box]) -> OccludedImage:
         """Return the image, and then once with each region in the mean colour of the image.

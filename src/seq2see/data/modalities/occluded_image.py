@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Int64
+from jaxtyping import Bool, Int64, Shaped
 from torch import Tensor
 
 from seq2see.core.box import Box
@@ -40,13 +40,20 @@ class OccludedImage(Sources):
         Args:
             rows: 0 for the image itself, n for the image without region n, counted from 1.
         """
-        images = [self._occlude(self.boxes[row - 1]) if row else self.pixels for row in rows]
+        images = [occlude(self.pixels, self.boxes[row - 1]) if row else self.pixels for row in rows]
         return torch.cat(images), self.mask.expand(len(rows), *self.mask.shape[1:])
 
-    def _occlude(self, box: Box) -> Tensor:
-        height, width = self.pixels.shape[-2:]
-        rows = slice(int(box.top * height + 0.5), int(box.bottom * height + 0.5))
-        columns = slice(int(box.left * width + 0.5), int(box.right * width + 0.5))
-        occluded = self.pixels.clone()
-        occluded[..., rows, columns] = self.pixels.float().mean(dim=(-2, -1), keepdim=True).to(occluded.dtype)
-        return occluded
+
+def occlude(pixels: Shaped[Tensor, "*b d y x"], box: Box) -> Shaped[Tensor, "*b d y x"]:
+    """Return images with one region in the mean colour of each image.
+
+    Args:
+        pixels: pixels or features, `[*b d y x]`.
+        box: the region, in shares of width and height.
+    """
+    height, width = pixels.shape[-2:]
+    rows = slice(int(box.top * height + 0.5), int(box.bottom * height + 0.5))
+    columns = slice(int(box.left * width + 0.5), int(box.right * width + 0.5))
+    occluded = pixels.clone()
+    occluded[..., rows, columns] = pixels.float().mean(dim=(-2, -1), keepdim=True).to(pixels.dtype)
+    return occluded

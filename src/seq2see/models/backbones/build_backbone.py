@@ -10,7 +10,7 @@ from seq2see.core.registry import suggest
 from seq2see.models.backbones.backbone import Backbone, FeatureMap
 from seq2see.models.backbones.efficientnet_lite import EfficientNetLite
 from seq2see.models.backbones.hugging_face import HUGGING_FACE_PREFIX, HuggingFaceBackbone
-from seq2see.models.backbones.small_cnn import SMALL_CNN_NORMS, SmallCnn
+from seq2see.models.backbones.small_cnn import SMALL_CNNS
 from seq2see.nn.module_list import TypedModuleList
 
 
@@ -27,9 +27,9 @@ def build_backbone(name: str | Sequence[str], *, image_size: int) -> Backbone:
         return HuggingFaceBackbone(name.removeprefix(HUGGING_FACE_PREFIX), image_size=image_size)
     if name in EfficientNetLite.sizes:
         return EfficientNetLite(name, image_size=image_size)
-    if name in SMALL_CNN_NORMS:
-        return SmallCnn(norm=SMALL_CNN_NORMS[name])
-    known = [*EfficientNetLite.sizes, *SMALL_CNN_NORMS, f"{HUGGING_FACE_PREFIX}NAME_OR_FOLDER"]
+    if name in SMALL_CNNS:
+        return SMALL_CNNS[name]()
+    known = [*EfficientNetLite.sizes, *SMALL_CNNS, f"{HUGGING_FACE_PREFIX}NAME_OR_FOLDER"]
     raise ConfigError(f"there is no backbone named {name!r}{suggest(name, known)} (known: {', '.join(known)}).")
 
 
@@ -46,7 +46,7 @@ class BackboneEnsemble(Backbone):
         super().__init__()
         if not nets or not all(net.pretrained for net in nets):
             raise ConfigError(
-                f"several backbones must all be pretrained; {', '.join(SMALL_CNN_NORMS)} are not, so use one of them."
+                f"several backbones must all be pretrained; {', '.join(SMALL_CNNS)} are not, so use one of them."
             )
         self.nets: TypedModuleList[Backbone] = TypedModuleList(nets)
 

@@ -1,6 +1,7 @@
 """A small convolutional network that is trained from scratch."""
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -8,6 +9,7 @@ from torch import Tensor, nn
 from seq2see.models.backbones.backbone import Backbone, FeatureMap
 from seq2see.nn.module_list import TypedModuleList
 
+Padding = Literal["zeros", "replicate"]
 GROUPS = 8  # of channels, in group normalisation
 
 
@@ -19,14 +21,20 @@ class SmallCnn(Backbone):
 
     Args:
         norm: makes the normalisation layer for a number of channels.
+        padding: what convolutions see beyond the border of a map: zeros, by which a cell can tell that it is at the
+            border, or the nearest cell once more.
         widths: the channels of each stage, from the finest map to the coarsest.
     """
 
-    def __init__(self, *, norm: Callable[[int], nn.Module], widths: Sequence[int] = (32, 64, 128, 256)) -> None:
+    def __init__(
+        self, *, norm: Callable[[int], nn.Module], padding: Padding, widths: Sequence[int] = (32, 64, 128, 256)
+    ) -> None:
         super().__init__()
         sides = zip((3, *widths), widths, strict=False)
         self.stages: TypedModuleList[nn.Sequential] = TypedModuleList(
-            nn.Sequential(*_convolve(before, width, norm, stride=2), *_convolve(width, width, norm, stride=1))
+            nn.Sequential(
+                *_convolve(before, width, norm, padding, stride=2), *_convolve(width, width, norm, padding, stride=1)
+            )
             for before, width in sides
         )
 
@@ -68,10 +76,22 @@ class CellNorm(nn.LayerNorm):
         return super().forward(states.movedim(1, 3)).movedim(3, 1)
 
 
-SMALL_CNN_NORMS: dict[str, Callable[[int], nn.Module]] = {"small": GroupNorm, "cells": CellNorm}  # by backbone name
+def build_small_cnn() -> SmallCnn:
+    """Build the backbone `small`, whose cells know of the whole image: by normalisation, and by zeros at its border."""
+    return SmallCnn(norm=GroupNorm, padding="zeros")
 
 
-def _convolve(inputs: int, outputs: int, norm: Callable[[int], nn.Module], *, stride: int) -> list[nn.Module]:
-    convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, bias=False)
+def build_local_cnn() -> SmallCnn:
+    """Build the backbone `cells`, whose cells know only the part of the image that they see, and not where they are."""
+    return SmallCnn(norm=CellNorm, padding="replicate")
+
+
+SMALL_CNNS: dict[str, Callable[[], SmallCnn]] = {"small": build_small_cnn, "cells": build_local_cnn}  # by backbone name
+
+
+def _convolve(
+    inputs: int, outputs: int, norm: Callable[[int], nn.Module], padding: Padding, *, stride: int
+) -> list[nn.Module]:
+    convolution = nn.Conv2d(inputs, outputs, kernel_size=3, stride=stride, padding=1, padding_mode=padding, bias=False)
     nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
     return [convolution, norm(outputs), nn.ReLU(inplace=True)]

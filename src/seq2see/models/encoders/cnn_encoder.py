@@ -1,5 +1,7 @@
 """The encoder of images by a backbone: the cells of one or several of its feature maps."""
 
+from typing import Literal
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, UInt8
@@ -35,6 +37,8 @@ class CnnEncoder(nn.Module):
         freeze: whether a pretrained backbone stays as it is; one from scratch always learns.
         size: channels of the memory.
         position: a position encoding of the cells, beyond what the backbone knows of positions.
+        position_in: states adds the positions p to the sum h of all maps. With values, attention compares the cells of
+            the first map alone, wherever they are, and sums relu(W (h + p) + b).
         dropout: the dropout rate of the memory.
     """
 
@@ -48,6 +52,7 @@ class CnnEncoder(nn.Module):
         freeze: bool = True,
         size: Count = 256,
         position: Part[Position] | None = None,
+        position_in: Literal["states", "values"] = "states",
         dropout: Rate = 0.0,
     ) -> None:
         super().__init__()
@@ -67,6 +72,9 @@ class CnnEncoder(nn.Module):
             nn.Linear(channels, size) for channels in self.channels
         )
         self.position: Position | None = None if position is None else position(size=size)
+        if position is None and position_in == "values":
+            raise ConfigError("position_in: values must have a position encoding; got none; add position: learned.")
+        self.place: nn.Linear | None = nn.Linear(size, size) if position_in == "values" else None
         self.dropout = Dropout(dropout)
 
     @property
@@ -91,13 +99,14 @@ class CnnEncoder(nn.Module):
             mask: [b 1]; it has no effect, because every cell of an image is real.
         """
         folded = source.to(self.backbone.mean.dtype) if source.is_floating_point() else self._fold(source)
-        states = self._join(folded)
-        if self.position is not None:
-            states = states + self.position(0, states.shape[1])
-        states = self.dropout(states)
+        maps = self._project(folded)
+        joined = torch.stack(maps).sum(dim=0)
+        placed = joined if self.position is None else joined + self.position(0, joined.shape[1])
+        states = self.dropout(maps[0] if self.place is not None else placed)
+        values = None if self.place is None else F.relu(self.place(self.dropout(placed)))
         cells = torch.ones(states.shape[:2], dtype=torch.bool)
         side = max(self.sides)
-        return Memory(states=states, mask=cells, summary=states.mean(dim=1), grid=(side, side))
+        return Memory(states=states, mask=cells, values=values, summary=states.mean(dim=1), grid=(side, side))
 
     def places(self) -> Float[Tensor, "y x d"] | None:
         """Return the position encoding of each cell, if there is one."""
@@ -142,8 +151,8 @@ class CnnEncoder(nn.Module):
     def _pick(self, maps: list[FeatureMap], layer: int) -> FeatureMap:
         return maps[layer].mean(dim=(2, 3), keepdim=True) if self.pool else maps[layer]
 
-    def _join(self, folded: Float[Tensor, "b d u v"]) -> Float[Tensor, "b s c"]:
-        """Return the sum of all maps at the finest grid, each normalised, so that none dominates.
+    def _project(self, folded: Float[Tensor, "b d u v"]) -> list[Float[Tensor, "b s c"]]:
+        """Return all maps at the finest grid, each normalised, so that none dominates their sum.
 
         A map is projected before it is interpolated: both are linear, so the result is the same, and a coarse map of
         many channels is projected at its few cells only.
@@ -151,7 +160,7 @@ class CnnEncoder(nn.Module):
         widths = [channels * fold**2 for channels, fold in zip(self.channels, self.folds, strict=True)]
         parts = zip(folded.split(widths, dim=1), self.folds, self.norms, self.projects, strict=True)
         maps = [project(norm(F.pixel_shuffle(each, fold).movedim(1, 3))) for each, fold, norm, project in parts]
-        return torch.stack([self._interpolate(cells) for cells in maps]).sum(dim=0)
+        return [self._interpolate(cells) for cells in maps]
 
     def _interpolate(self, cells: Float[Tensor, "b u v c"]) -> Float[Tensor, "b s c"]:
         side = max(self.sides)
