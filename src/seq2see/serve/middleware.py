@@ -33,7 +33,7 @@ HEADERS = {
 }
 
 CLIENT = "seq2see.client"  # the key of the scope with the name of the client
-DRAIN_BYTES, DRAIN_SECONDS = 100_000_000, 5.0  # of a body that is too large
+DRAIN_BYTES = 100_000_000  # that are read of a body that is too large
 
 log = logging.getLogger("seq2see.serve")
 
@@ -93,7 +93,7 @@ class Middleware:
             token = self.check(scope)
         except RequestError as error:
             if error.status == 413 and not any(name == b"expect" for name, _ in scope["headers"]):
-                await drain(receive)
+                await drain(receive, self.bounds.seconds)
             raise
         client = name_client(scope, token if len(self.tokens) > 1 else None)
         scope = {**scope, CLIENT: client, "method": "GET" if connection.bodiless else scope["method"]}
@@ -171,7 +171,7 @@ class Middleware:
             total += len(message.get("body", b""))
             if total > self.bounds.body:
                 if message.get("more_body"):
-                    await drain(receive)
+                    await drain(receive, self.bounds.seconds)
                 raise _too_large(self.bounds)
             return message
 
@@ -223,15 +223,16 @@ class Connection:
         await self.send({"type": "http.response.body", "body": body})
 
 
-async def drain(receive: Receive) -> None:
+async def drain(receive: Receive, seconds: float) -> None:
     """Read the rest of a body, within bounds, and drop it: a client that still sends would not read the response.
 
     Args:
         receive: receives the rest.
+        seconds: the longest time that it may take.
     """
     left = DRAIN_BYTES
     with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
+        async with asyncio.timeout(seconds):
             while left > 0:
                 message = await receive()
                 left -= len(message.get("body", b""))
