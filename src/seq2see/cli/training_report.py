@@ -35,9 +35,9 @@ def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
     except KeyboardInterrupt:
         console.print("Run the same command again to go on.")
         raise SystemExit(130) from None
-    run = training.load()
-    result = evaluate_job(training.job, run)
+    run, result = evaluate_job(training.job, training.load())
     show_result(training.finished, result, examples)
+    console.print(f"\n{run.agreement}", soft_wrap=True)
     show_files(write_outcome(run, result), result, Path(request.folder.path), trust=bool(training.job.code))
 
 

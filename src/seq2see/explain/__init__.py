@@ -8,6 +8,7 @@ subclass of `OutputTrace` here and a renderer under its `kind` in the registry.
 
 __all__ = [
     "alternatives",
+    "attention_agreement",
     "attention_trace",
     "classifier_attention",
     "copy_unknown",

@@ -14,6 +14,7 @@ from seq2see.core.token import Token
 from seq2see.core.words import Span
 from seq2see.data.modalities.image_cells import choose_regions, find_cells
 from seq2see.data.modalities.modality import Grid, Modality
+from seq2see.explain.attention_agreement import AttentionAgreement
 from seq2see.explain.image_grid import ImageArray, encode_image
 from seq2see.explain.output_trace import Drops, OutputTrace, Parts
 from seq2see.metrics.rank import RankAgreement, compare_ranks
@@ -85,6 +86,7 @@ class AttentionTrace(OutputTrace):
         drops: the probability drop of each part of the source; empty if occlusion was not measured.
         regions: rows and columns of the regions of an image that were occluded; None without them.
         agreement: how far the attention to the parts agrees with their drops; None if there is nothing to compare.
+        run_agreement: the same of the run on held-out inputs; None if the trace is of no run.
     """
 
     kind: ClassVar[str] = "attention"
@@ -101,6 +103,21 @@ class AttentionTrace(OutputTrace):
     drops: tuple[ProbabilityDrop, ...] = ()
     regions: Grid | None = None
     agreement: RankAgreement | None = None
+    run_agreement: AttentionAgreement | None = None
+
+    @property
+    def weighs_source(self) -> bool:
+        """Return whether a map goes from the target to the source."""
+        return any(each.is_cross_attention for each in self.maps)
+
+    @property
+    def part_agreement(self) -> RankAgreement | None:
+        """Return `agreement`."""
+        return self.agreement
+
+    def with_run_agreement(self, agreement: AttentionAgreement | None) -> "AttentionTrace":
+        """Return the trace beside what was measured of its run."""
+        return replace(self, run_agreement=agreement)
 
     @property
     def weights(self) -> Float32[np.ndarray, "t s"]:
@@ -142,6 +159,8 @@ class AttentionTrace(OutputTrace):
             payload["drops"] = [asdict(each) for each in self.drops]
             payload["regions"] = self.regions and list(self.regions)
             payload["agreement"] = None if self.agreement is None else asdict(self.agreement)
+        if self.run_agreement is not None:
+            payload["run_agreement"] = self.run_agreement.to_dict()
         return payload
 
     def list_parts(self, modality: Modality, source: str) -> list[Parts]:
@@ -151,8 +170,7 @@ class AttentionTrace(OutputTrace):
     def with_drops(self, groups: Sequence[Parts], drops: Sequence[Drops]) -> "AttentionTrace":
         """Return the trace with the drop of each part beside its share of the last cross-attention, if there is any."""
         ((parts,), (found,)) = groups, drops
-        crosses = any(each.is_cross_attention for each in self.maps)
-        mean = self.weights.mean(axis=0) if crosses else None
+        mean = self.weights.mean(axis=0) if self.weighs_source else None
         if self.image is None and self.grid is None:
             spans = [(part[0], part[1]) for part in parts if isinstance(part, tuple)]
             return self._compare(spans, found, None if mean is None else self._sum_spans(spans, mean), None)
@@ -166,13 +184,16 @@ class AttentionTrace(OutputTrace):
         return choose_regions(self.grid, None if self.image is None else len(self.image))
 
     def _sum_spans(self, spans: Sequence[Span], weights: Float[np.ndarray, " s"]) -> list[float]:
-        """Sum the weights of the tokens of each span; marks such as the end of text belong to none."""
-        tokens = [
-            (token, weight)
-            for token, weight in zip(self.source_tokens, weights.tolist(), strict=True)
-            if token.start < token.end
-        ]
-        return [sum(weight for token, weight in tokens if start <= token.start < end) for start, end in spans]
+        """Sum the weights of the tokens of each span; marks such as the end of text belong to none.
+
+        A token that is longer than a span, such as a word where letters are left out, is divided by its characters.
+        """
+        starts, ends = (np.array([span[side] for span in spans], dtype=np.int64) for side in (0, 1))
+        sums = np.zeros(len(spans))
+        for token, weight in zip(self.source_tokens, weights.tolist(), strict=True):
+            shared = np.clip(np.minimum(ends, token.end) - np.maximum(starts, token.start), 0, None)
+            sums += weight * shared / max(shared.sum(), 1)
+        return [float(each) for each in sums]
 
     def _compare(
         self, spans: Sequence[Span], drops: Drops, weights: Sequence[float] | None, regions: Grid | None

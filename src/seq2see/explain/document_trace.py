@@ -10,6 +10,7 @@ import numpy as np
 from seq2see.core.words import Span
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.sentence_splitter import show_sentences
+from seq2see.explain.attention_agreement import AttentionAgreement
 from seq2see.explain.output_trace import Drops, OutputTrace, Parts
 from seq2see.metrics.rank import RankAgreement, compare_ranks
 
@@ -84,6 +85,7 @@ class DocumentTrace(OutputTrace):
         sentences: the sentences with their words.
         word_agreement: how far the attention to words agrees with their drops; None without two words to compare.
         sentence_agreement: the same for sentences.
+        run_agreement: the same of the run on held-out inputs; None if the trace is of no run.
     """
 
     kind: ClassVar[str] = "document"
@@ -95,6 +97,16 @@ class DocumentTrace(OutputTrace):
     sentences: tuple[AttendedSentence, ...]
     word_agreement: RankAgreement | None = None
     sentence_agreement: RankAgreement | None = None
+    run_agreement: AttentionAgreement | None = None
+
+    @property
+    def part_agreement(self) -> RankAgreement | None:
+        """Return the agreement over words, or over sentences if words have no attention or there is one word."""
+        return self.word_agreement or self.sentence_agreement
+
+    def with_run_agreement(self, agreement: AttentionAgreement | None) -> "DocumentTrace":
+        """Return the trace beside what was measured of its run."""
+        return replace(self, run_agreement=agreement)
 
     @property
     def is_flat(self) -> bool:
@@ -109,7 +121,9 @@ class DocumentTrace(OutputTrace):
 
     def to_dict(self) -> "dict[str, JsonValue]":
         """Return the payload of every view and of the JSON file."""
-        return {**asdict(self), "probabilities": dict(self.probabilities), "source": show_sentences(self.source)}
+        known = self.run_agreement
+        payload = {**asdict(self), "probabilities": dict(self.probabilities), "source": show_sentences(self.source)}
+        return payload | {"run_agreement": None if known is None else known.to_dict()}
 
     def list_parts(self, modality: Modality, source: str) -> list[Parts]:
         """Return the sentences, if there are several, and then the words."""

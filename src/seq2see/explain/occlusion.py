@@ -5,6 +5,8 @@ The drop of part i is log p(y | x) - log p(y | x without i) for a text y, and p(
 so it tells how faithful attention is (Jain & Wallace 2019, arXiv:1902.10186).
 """
 
+import random
+
 import numpy as np
 import torch
 
@@ -17,7 +19,9 @@ MAX_POSITIONS = 8192  # source positions that are read at once
 MAX_SOURCES = 64  # sources that are read at once
 
 
-def measure_drops(task: Task, model: Network, trace: OutputTrace, output: Output) -> OutputTrace:
+def measure_drops(
+    task: Task, model: Network, trace: OutputTrace, output: Output, *, max_parts: int | None = None
+) -> OutputTrace:
     """Return the trace with the probability drop of every word, sentence or region of the source.
 
     Args:
@@ -25,10 +29,22 @@ def measure_drops(task: Task, model: Network, trace: OutputTrace, output: Output
         model: the model of that run.
         trace: the attention behind the output.
         output: the output whose probability is measured.
+        max_parts: how many parts of a group are left out at most: of more, as many are drawn, always the same ones,
+            and the drops of the others are NaN. None: all parts.
     """
     groups = trace.list_parts(task.source, output.source)
-    drops = [leave_one_out(task, model, output.source, output, parts) for parts in groups]
+    drops = [_leave_some_out(task, model, output, parts, max_parts or len(parts)) for parts in groups]
     return trace.with_drops(groups, drops)
+
+
+def _leave_some_out(task: Task, model: Network, output: Output, parts: Parts, most: int) -> Drops:
+    if len(parts) <= most:
+        return leave_one_out(task, model, output.source, output, parts)
+    drops = np.full(len(parts), np.nan)
+    chosen = sorted(random.Random(len(parts)).sample(range(len(parts)), most))
+    some = [parts[number] for number in chosen]
+    drops[chosen] = leave_one_out(task, model, output.source, output, some)  # type: ignore[arg-type]
+    return drops
 
 
 @torch.inference_mode()

@@ -13,6 +13,8 @@ from seq2see.core.json_text import write_payload
 from seq2see.core.registry import find
 from seq2see.core.words import Span
 from seq2see.data.modalities.modality import Modality
+from seq2see.explain.attention_agreement import AttentionAgreement
+from seq2see.metrics.rank import RankAgreement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 Parts = Sequence[Span] | Sequence[Box]  # spans of a text, or regions of an image
-Drops = Float[np.ndarray, " _"]  # how much less probable the output is without each part
+Drops = Float[np.ndarray, " _"]  # how much less probable the output is without each part; NaN: it was not left out
 
 TraceT_contra = TypeVar("TraceT_contra", contravariant=True)
 
@@ -105,6 +107,8 @@ class OutputTrace(ABC):
     kind: ClassVar[str]  # the name of its renderer in the registry
     has_heads: ClassVar[bool]  # whether it shows maps head by head
 
+    run_agreement: AttentionAgreement | None = None  # of the run on held-out inputs; None: the trace is of no run
+
     @property
     def renderer(self) -> Renderer["OutputTrace"]:
         """Return what draws this trace."""
@@ -115,6 +119,24 @@ class OutputTrace(ABC):
     def has_image(self) -> bool:
         """Return whether the source is an image, over which weights can be drawn."""
         return False
+
+    @property
+    def weighs_source(self) -> bool:
+        """Return whether parts of the source have attention weights."""
+        return True
+
+    @property
+    @abstractmethod
+    def part_agreement(self) -> RankAgreement | None:
+        """Return how far the attention to the smallest parts agrees with their drops; None if it is not known."""
+
+    @abstractmethod
+    def with_run_agreement(self, agreement: AttentionAgreement | None) -> "OutputTrace":
+        """Return the trace beside what was measured of its run.
+
+        Args:
+            agreement: how far the attention of the run agrees with leave-one-out; None: that is not known.
+        """
 
     @abstractmethod
     def to_dict(self) -> "dict[str, JsonValue]":

@@ -27,9 +27,11 @@ def compare_ranks(left: Sequence[float], right: Sequence[float]) -> RankAgreemen
 
     Args:
         left: one weight for each thing.
-        right: another weight for each thing, in the same order.
+        right: another weight for each thing, in the same order; a thing with a weight that is NaN is left out.
     """
     one, two = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
+    known = ~(np.isnan(one) | np.isnan(two))
+    one, two = one[known], two[known]
     return RankAgreement(kendall_tau(one, two), spearman_rho(one, two), len(one))
 
 

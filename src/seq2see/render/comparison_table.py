@@ -98,7 +98,15 @@ def _list_measures(runs: Sequence[ComparedRun], *, covering: bool) -> list[Row]:
     for name, about, say in statistics:
         cells = [ScoreCell() if each.attention is None else ScoreCell(say(each.attention)) for each in runs]
         rows.append(Row(name, cells, about))
+    if any(each.run.agreement.tau is not None for each in runs):
+        rows.append(Row("agreement with leave-one-out", [_say_agreement(each) for each in runs], "mean Kendall's tau"))
     return rows
+
+
+def _say_agreement(each: ComparedRun) -> ScoreCell:
+    """Return what was measured at the end of the training of a run, on held-out inputs of its own."""
+    tau, count = each.run.agreement.tau, each.run.agreement.count
+    return ScoreCell() if tau is None else ScoreCell(f"{tau:.2f}", say_count(count, "held-out input"))
 
 
 def _list_errors(runs: Sequence[ComparedRun]) -> list[Row]:

@@ -4,6 +4,8 @@
 """
 
 __all__ = [
+    "agreement_file",
+    "agreement_measurement",
     "analysis",
     "checkpoint",
     "compared_run",

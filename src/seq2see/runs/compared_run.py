@@ -93,5 +93,6 @@ class ComparedRun:
             "megabytes": self.megabytes,
             "training_minutes": self.minutes,
             "attention": None if self.attention is None else asdict(self.attention),
+            "attention_agreement": self.run.agreement.to_dict(),
             "alignment": None if self.aligned is None else self.aligned.to_dict(),
         }

@@ -1,7 +1,7 @@
 """The evaluation of a run on held-out pairs: predictions beside their references, metrics and attention statistics."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from seq2see.core.box import NamedBox
 from seq2see.core.errors import AttentionError, Seq2SeeError
@@ -43,6 +43,14 @@ class Evaluation:
     def __repr__(self) -> str:
         scores = ", ".join(f"{metric.name} {metric.value:.2f}" for metric in self.metrics)
         return f"Evaluation({self.name}, {say_count(len(self.references), 'pair')}: {scores})"
+
+    def with_run(self, run: Run) -> "Evaluation":
+        """Return the evaluation with another run behind its predictions.
+
+        Args:
+            run: the run, which has the same weights, and of which more is known.
+        """
+        return replace(self, predictions=[each.with_run(run) for each in self.predictions])
 
     @property
     def mistakes(self) -> list[int]:

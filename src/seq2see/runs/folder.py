@@ -86,9 +86,15 @@ class RunFolder:
         return self.path / "report.html"
 
     @property
+    def agreement_file(self) -> Path:
+        """Return the file that says how far the attention of the run agrees with leave-one-out occlusion."""
+        return self.path / "attention_agreement.json"
+
+    @property
     def files(self) -> list[Path]:
         """Return the files that a run is loaded from, which need not exist."""
-        return [self.config_file, self.format_file, self.weights_file, *map(self._tokenizer_file, SIDES)]
+        named = [self.config_file, self.format_file, self.weights_file, self.agreement_file]
+        return [*named, *map(self._tokenizer_file, SIDES)]
 
     def holds_run(self) -> bool:
         """Return whether a run has begun in the folder; anything else in it is an error.

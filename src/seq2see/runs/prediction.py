@@ -38,6 +38,10 @@ class Prediction(Output):
     @cached_property
     def attention(self) -> OutputTrace:
         """Return the attention of the model under forced decoding of this output; of an ensemble, of its first run."""
+        # what was measured of a run holds without interventions
+        return self._replay_attention().with_run_agreement(None if self.interventions else self.run.agreement)
+
+    def _replay_attention(self) -> OutputTrace:
         if not self.ids:
             raise Seq2SeeError("a blank source has no attention to show.")
         with changing(self.run.model, self.interventions):
@@ -66,6 +70,14 @@ class Prediction(Output):
             trace = trace_without_attention(self.run.task, self)
         with changing(self.run.model, self.interventions):
             return measure_drops(self.run.task, self.run.model, trace, self)
+
+    def with_run(self, run: "Run") -> "Prediction":
+        """Return the prediction with another run behind it.
+
+        Args:
+            run: the run, which has the same weights, and of which more is known.
+        """
+        return replace(self, run=run, alternatives=tuple(each.with_run(run) for each in self.alternatives))
 
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"

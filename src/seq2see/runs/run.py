@@ -11,6 +11,7 @@ from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.interventions import list_interventions
 from seq2see.core.special_tokens import UNKNOWN
 from seq2see.data.modalities.target import match_targets
+from seq2see.explain.attention_agreement import NOT_MEASURED, AttentionAgreement
 from seq2see.explain.copy_unknown import replace_unknown
 from seq2see.explain.forced_output import encode_target
 from seq2see.explain.occlusion import measure_drops
@@ -19,6 +20,7 @@ from seq2see.explain.text_attention import explain_text
 from seq2see.models.classifier import Classifier
 from seq2see.models.network import Network
 from seq2see.models.seq2seq import Seq2Seq
+from seq2see.runs.agreement_file import read_agreement
 from seq2see.runs.decoding import Decoding, choose_decoding, explain_failures, spread_prefix
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.prediction import Prediction
@@ -48,6 +50,7 @@ class Run:
         task: the task, with its tokenizers.
         model: the model that the task has built, with the weights that predict.
         others: further runs whose probabilities are averaged with those of this one (an ensemble).
+        agreement: how far its attention agrees with leave-one-out occlusion on held-out inputs, if that was measured.
         evaluation: the evaluation at the end of the training that returned this run; None for a loaded run.
     """
 
@@ -56,6 +59,7 @@ class Run:
     task: Task
     model: Network
     others: tuple["Run", ...] = ()
+    agreement: AttentionAgreement = NOT_MEASURED
     evaluation: "Evaluation | None" = field(default=None, repr=False, compare=False)
 
     @overload
@@ -253,7 +257,7 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
     if not paths:
         raise SearchError(f"load needs the path of a run folder, or several; got {path!r}.")
     folders = [RunFolder(Path(one)) for one in paths]
-    first, *others = [Run(folder, *folder.open(trust=trust)) for folder in folders]
+    first, *others = [Run(folder, *folder.open(trust=trust), agreement=read_agreement(folder)) for folder in folders]
     for other in others:
         if match_targets(first.task.target, other.task.target) is None:
             raise SearchError(

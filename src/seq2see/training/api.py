@@ -75,8 +75,7 @@ class Training(Iterator[Event]):
         Returns:
             The run with its best weights; `run.evaluation` has the metrics and predictions.
         """
-        run = self.load()
-        result = evaluate_job(self.job, run)
+        run, result = evaluate_job(self.job, self.load())
         write_outcome(run, result)
         return replace(run, evaluation=result)
 

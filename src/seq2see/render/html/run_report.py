@@ -110,6 +110,7 @@ def _list_facts(run: Run, result: Evaluation, history: Sequence[Row]) -> dict[st
         "Scored on": f"{say_count(len(result.references), 'pair')} ({result.name})",
         **({"Confusions": say_confusions(result)} if not run.task.writes_text else {}),
         **({"Attention": _say_statistics(statistics, covers=has_words)} if statistics is not None else {}),
+        "Faithfulness": str(run.agreement),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
     }
 
