@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from reversal import write_reversals
-from torch import nn
 
 from command import refused, seq2see
 from seq2see.config.load import preset_names
+from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError
+from seq2see.models.seq2seq import Seq2Seq
 from seq2see.runs.folder import RunFolder
 from seq2see.tasks.transduction import Transduction
 from seq2see.testing import check_score
@@ -431,7 +432,13 @@ def test_an_edited_model_is_refused(run: Path, tmp_path: Path) -> None:
 
 def test_weights_that_do_not_fit_are_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     build = Transduction.build
-    monkeypatch.setattr(Transduction, "build", lambda task, config: nn.ModuleDict({"now": build(task, config)}))
+
+    def build_with_another_name(task: Transduction, config: Config) -> Seq2Seq:
+        model = build(task, config)
+        model.register_module("renamed", model._modules.pop("encoder"))
+        return model
+
+    monkeypatch.setattr(Transduction, "build", build_with_another_name)
     assert "must fit the model" in refused(seq2see("predict", run, stdin="abc\n"))
 
 

@@ -25,7 +25,7 @@ def train(
     init: Annotated[
         Path | None, typer.Option(help="A run to start from, with its model, tokenizers and weights (fine-tuning).")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder; else runs/NAME, by the name of the data.")] = None,
 ) -> None:
     """Train a model on your pairs. The same command continues a training that was stopped.
 

@@ -82,7 +82,7 @@ class DecodeOptions:
         BeamWidth | None, Option("Beam width", "Width of the beam; 1 is greedy search.", "beam", "width")
     ] = None
     n_best: Annotated[
-        Count | None, Option("Outputs", "Outputs for each input, best first; at most the width of the beam.", "search")
+        Count | None, Option("Outputs", "Outputs for each input, best first; of a beam at most its width.", "search")
     ] = None
     length_penalty: Annotated[
         LengthPenalty | None,
