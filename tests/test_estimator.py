@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,18 @@ EXCLUDED = {
     "check_n_features_in_after_fitting": "a text has no fixed number of features",
     "check_do_not_raise_errors_in_init_or_set_params": "the tests check the types of every call, constructors included",
 }
+
+
+class Frame:
+    """As data frames are: iterating over one gives the names of its columns."""
+
+    columns = ("a", "b")
+
+    def __getitem__(self, name: str) -> list[str]:
+        return [name, name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +75,7 @@ def test_texts_are_written_and_scored() -> None:
 @pytest.mark.parametrize(
     ("sources", "targets", "message"),
     [
+        (Frame(), ["a", "b"], "a data frame must have one column of texts or images; got 'a', 'b'"),
         ("a text", ["a"], "X must be a list of texts; got str"),
         ([1, 2], ["a", "b"], "X must be a list of texts, or of paths of images; got one of int"),
         ([], [], "X must have at least one source; got none"),

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from seq2see.core.errors import DataError
+from seq2see.data.formats.given_sources import Source, is_single, list_sources
 from seq2see.runs.run import Run
 from seq2see.training.api import make_console, train_request
 from seq2see.training.arguments import make_request
@@ -150,7 +152,7 @@ class Seq2SeqEstimator(TextEstimator):
         """Train on sources and their target texts, and return the estimator.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
             y: a target text for each of them; anything else is converted by `str`.
         """
         sources = _list_inputs(X)
@@ -161,7 +163,7 @@ class Seq2SeqEstimator(TextEstimator):
         """Return the predicted texts.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
 
         Returns:
             An array of Python strings, one for each source.
@@ -172,7 +174,7 @@ class Seq2SeqEstimator(TextEstimator):
         """Return the chrF of the predictions, from 0 to 1.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
             y: a reference text for each of them.
         """
         sources = _list_inputs(X)
@@ -194,7 +196,7 @@ class SequenceClassifier(TextEstimator):
         """Train on sources and their labels, and return the estimator.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
             y: a label for each of them, as text or as number; `classes_` has all of them, sorted.
         """
         sources = _list_inputs(X)
@@ -207,7 +209,7 @@ class SequenceClassifier(TextEstimator):
         """Return the most probable label of each source.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
         """
         chosen: np.ndarray = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[chosen])
@@ -216,7 +218,7 @@ class SequenceClassifier(TextEstimator):
         """Return the probability of each label of `classes_`, a row for each source.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
         """
         rows = [each.probabilities or {} for each in self._run.predict(_list_inputs(X))]
         names = [_write_label(label) for label in self.classes_]
@@ -226,7 +228,7 @@ class SequenceClassifier(TextEstimator):
         """Return the share of sources with the right label (accuracy), from 0 to 1.
 
         Args:
-            X: the sources: texts, or paths of images.
+            X: the sources: texts or paths of images, in a list, an array, a column or a data frame.
             y: the right label of each of them.
             sample_weight: how much each source counts; None: all alike.
         """
@@ -243,12 +245,16 @@ class SequenceClassifier(TextEstimator):
         return tags
 
 
-def _list_inputs(given: object) -> list[str | os.PathLike[str]]:
+def _list_inputs(given: object) -> list[Source]:
     """Return the sources of X: texts, or paths of images."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if is_single(given):
         raise ValueError(f"X must be a list of texts; got {type(given).__name__}.")
-    sources: list[str | os.PathLike[str]] = []
-    for source in given:
+    try:
+        found = list_sources(given)
+    except DataError as error:
+        raise ValueError(str(error)) from None
+    sources: list[Source] = []
+    for source in found:
         if not isinstance(source, str | os.PathLike):
             raise ValueError(f"X must be a list of texts, or of paths of images; got one of {type(source).__name__}.")
         sources.append(source)

@@ -1,6 +1,7 @@
 """Predictions of untrained models under rules, prefixes, coverage, and together with others."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 from pathlib import Path
@@ -195,6 +196,26 @@ def test_perplexity_is_one_over_the_mean_probability_of_the_targets() -> None:
 def test_what_is_no_text_is_refused_in_a_sentence(inputs: Any) -> None:
     with pytest.raises(TokenError, match="predict takes a text, or a list of them; got"):
         make_run()._list_inputs(inputs)  # predict itself checks its types in tests
+
+
+class Frame:
+    """As data frames are: iterating over one gives the names of its columns."""
+
+    columns = ("id", "words")
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return {"id": [7, 8], "words": TEXTS[:2]}[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+
+def test_the_texts_of_a_data_frame_are_predicted_and_not_its_names() -> None:
+    run = make_run()
+    wanted = run.predict(TEXTS[:2])
+    for given in (Frame(), np.array(TEXTS[:2]), iter(TEXTS[:2])):
+        assert run._list_inputs(given) == TEXTS[:2]
+    assert [each.text for each in run.predict(Frame())] == [each.text for each in wanted]
 
 
 def test_a_search_may_be_named_as_in_a_configuration() -> None:

@@ -1,6 +1,6 @@
 """A trained run in Python: `seq2see.load("runs/x").predict("...")`."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -10,6 +10,7 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.interventions import list_interventions
 from seq2see.core.special_tokens import UNKNOWN
+from seq2see.data.formats.given_sources import Source, Sources, is_single, list_sources
 from seq2see.data.modalities.target import match_targets
 from seq2see.explain.attention_agreement import NOT_MEASURED, AttentionAgreement
 from seq2see.explain.copy_unknown import replace_unknown
@@ -36,7 +37,6 @@ from seq2see.tasks.transduction import Transduction
 if TYPE_CHECKING:
     from seq2see.runs.evaluation import Evaluation
 
-One = str | PathLike[str]  # a text, or where an image is
 Prefixes = Prefix | Sequence[Prefix]
 
 
@@ -65,7 +65,7 @@ class Run:
     @overload
     def predict(  # type: ignore[overload-overlap]
         self,
-        inputs: One,
+        inputs: Source,
         *,
         search: Search | SearchSpec | None = None,
         prefix: Prefixes = "",
@@ -76,7 +76,7 @@ class Run:
     @overload
     def predict(
         self,
-        inputs: Sequence[One],
+        inputs: Sources,
         *,
         search: Search | SearchSpec | None = None,
         prefix: Prefixes = "",
@@ -86,7 +86,7 @@ class Run:
     ) -> list[Prediction]: ...
     def predict(
         self,
-        inputs: One | Sequence[One],
+        inputs: Source | Sources,
         *,
         search: Search | SearchSpec | None = None,
         prefix: Prefixes = "",
@@ -97,7 +97,8 @@ class Run:
         """Return a prediction for each input, in order; a single input gives a single prediction.
 
         Args:
-            inputs: a text, the path of an image, or a list of them.
+            inputs: a text, the path of an image, several of them (a list, an array, a column), or a data frame,
+                of which the column is taken that the run was trained on, or else the only one of texts.
             search: a search, or one as a configuration has it: {"kind": "beam", "width": 5}; None: the configured one.
             prefix: what outputs begin with: one for all inputs, or one for each, as text or as a tuple of ids.
             decoding: what `choose_decoding` returns, in place of a search and options; None makes it from them.
@@ -110,7 +111,7 @@ class Run:
         chosen = decoding or self.choose_decoding(read_options(options) if options else None, search=search)
         prefixes = spread_prefix(prefix, len(texts))
         predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, chosen, observer)]
-        return predictions[0] if isinstance(inputs, str | PathLike) else predictions
+        return predictions[0] if is_single(inputs) else predictions
 
     def choose_decoding(
         self, options: DecodeOptions | None = None, *, search: Search | SearchSpec | None = None
@@ -125,10 +126,9 @@ class Run:
 
     def _list_inputs(self, inputs: object) -> list[str]:
         """Return the texts, or the paths of images, of one or several inputs."""
-        check = self.task.source.check
-        if isinstance(inputs, str | PathLike | Mapping) or not isinstance(inputs, Iterable):
-            return [check(inputs)]
-        return [check(one) for one in inputs]
+        fields = self.config.data.fields
+        sources = list_sources(inputs, usual=fields[0] if fields else None)
+        return [self.task.source.check(one) for one in sources]
 
     @property
     def transduction(self) -> tuple[Transduction, Seq2Seq]:
@@ -168,7 +168,7 @@ class Run:
             self, data, fields=fields, bleu_tokenizer=bleu_tokenizer, workers=workers, decode_options=chosen
         )
 
-    def explain(self, source: One, *, target: str | None = None, occlusion: bool = False) -> OutputTrace:
+    def explain(self, source: Source, *, target: str | None = None, occlusion: bool = False) -> OutputTrace:
         """Return the attention of the model while it writes its own output, or a text of yours.
 
         Args:

@@ -9,6 +9,7 @@ __all__ = [
     "dictionary",
     "encodings",
     "folders",
+    "given_sources",
     "headers",
     "idx",
     "image_file",

@@ -183,14 +183,25 @@ def _names_image(source: object) -> bool:
 def _transpose(names: Iterable[str], columns: Mapping[str, object] | DataFrame) -> list[Record]:
     """Return columns as records."""
     keys = list(names)
-    texts, values = [str(key) for key in keys], [_list_column(columns[key]) for key in keys]
+    texts, values = [str(key) for key in keys], [list_column(columns[key]) for key in keys]
     lengths = {name: len(column) for name, column in zip(texts, values, strict=True)}
     if len(set(lengths.values())) > 1:
         raise DataError(f"all columns must have as many rows; got {lengths}.")
     return [dict(zip(texts, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _list_column(column: object) -> list[object]:
+def list_column(column: object) -> list[object]:
+    """Return the values of a column.
+
+    Args:
+        column: a column of a data frame or data set, an array, or any other iterable but a text.
+
+    Raises:
+        DataError: the object is no column; of two columns with one name, pandas gives a data frame.
+    """
+    if isinstance(column, DataFrame):
+        names = ", ".join(map(str, column.columns))
+        raise DataError(f"the columns of a data frame must have different names; got {names}; rename them.")
     to_list: Callable[[], list[object]] | None = getattr(column, "to_list", None) or getattr(column, "tolist", None)
     if to_list is not None:
         return to_list()
