@@ -21,7 +21,7 @@ def is_single(given: object) -> bool:
     """
     if isinstance(given, str | bytes | PathLike | PillowImage | Mapping):
         return True
-    return not isinstance(given, Iterable) or getattr(given, "shape", None) == ()
+    return not isinstance(given, Iterable | DataFrame) or getattr(given, "shape", None) == ()
 
 
 def list_sources(given: object, *, usual: str | None = None) -> list[object]:
