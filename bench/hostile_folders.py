@@ -51,7 +51,7 @@ class Folder:
             tree = yaml.safe_load(text) if len(text) < 20_000 and not re.search(r"[*&]\w", text) else None
         except (yaml.YAMLError, ValueError, RecursionError):
             tree = None
-        if isinstance(tree, dict):
+        if isinstance(tree, dict) and "\\ud" not in text:  # half a character cannot be among the facts
             shape = {name: tree.get(name) for name in ("task", "model", "tokens")}
             self.facts(lambda facts: facts.update(model=merge(facts["model"], shape)))
 
