@@ -103,6 +103,9 @@ class ExplainResponse(Response):
     agreement: Annotated[
         dict[str, JsonValue] | None, Field(description="Rank correlation of attention with probability drops.")
     ] = None
+    run_agreement: Annotated[
+        dict[str, JsonValue] | None, Field(description="The same for held-out inputs of the run: mean Kendall's tau.")
+    ] = None
     source_tokens: Annotated[list[TokenJson] | None, Field(description="The tokens of the source.")] = None
     target_tokens: Annotated[
         list[TokenJson] | None, Field(description="The tokens of the output, the end token last.")
