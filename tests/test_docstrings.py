@@ -52,10 +52,10 @@ def list_modules(room: str) -> list[str]:
 
 
 def list_methods(prefix: str, owner: type) -> Iterator[Public]:
-    """The public methods that a class defines itself."""
+    """The public methods that a class defines itself, without those that a library adds to its subclasses."""
     for name, held in vars(owner).items():
         method = held.__func__ if isinstance(held, classmethod | staticmethod) else held
-        if inspect.isfunction(method) and not name.startswith("_"):
+        if inspect.isfunction(method) and not name.startswith("_") and method.__module__.startswith("seq2see"):
             yield Public(f"{prefix}.{name}", method, owner)
 
 

@@ -86,3 +86,8 @@ def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module 'seq2see' has no attribute {name!r}")
     return getattr(import_module(f"seq2see.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names, also those that are not imported yet."""
+    return sorted([*__all__, "__version__"])

@@ -2,6 +2,9 @@
 
 import json
 import math
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +78,43 @@ def test_a_comparison_is_short_in_print_and_has_a_table_and_a_page(run: seq2see.
     with pytest.raises(Seq2SeeError, match=r"must end in \.html"):
         found.save(tmp_path / "compare.png")
     assert repr(run.evaluate(ROWS[:5])).startswith("Evaluation(the given pairs, 5 pairs: ")
+
+
+def test_the_names_of_the_package_are_listed_before_they_are_imported() -> None:
+    code = "import seq2see, sys; print(*dir(seq2see)); print('torch' in sys.modules)"
+    names, imported = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.splitlines()
+    assert set(seq2see.__all__) < set(names.split())
+    assert not [name for name in names.split() if name.startswith("_") and name != "__version__"]
+    assert imported == "False"  # listing names is no reason to wait for torch
+
+
+def test_a_run_is_three_lines_and_a_prediction_one(run: seq2see.Run) -> None:
+    first, second, third = repr(run).splitlines()
+    assert first == f"Run({run.folder.path}): text to text"
+    sizes = [parameter.numel() for parameter in run.model.parameters()]
+    assert second == f"  model: bahdanau2015, {sum(sizes):,} parameters"
+    assert third == f"  {run.agreement}"
+    both = seq2see.load([run.folder.path, run.folder.path])
+    assert repr(both).splitlines()[0].endswith("text to text, with 1 further run")
+    one = run.predict("ab cd1")
+    assert repr(one) == f"Prediction({one.text!r} from 'ab cd1', confidence {one.confidence:.3f})"
+    assert repr(run.predict(" ")) == "Prediction('' from ' ')"
+    assert len(repr(run.predict("ab " * 100))) < 200
+
+
+def test_predictions_show_themselves_as_a_table(run: seq2see.Run) -> None:
+    found = run.predict(["ab cd1", "<b>", ""])
+    assert isinstance(found, list)
+    table = found._repr_html_()
+    assert table.count("<tr>") == 4
+    assert table.count(">&lt;b&gt;</td>") == 1  # what users give is text and no markup
+    assert "<b>" not in table
+    assert f"<td>{found[0].confidence:.1%}</td>" in table
+    assert table.endswith("<td></td></tr></tbody></table>")  # a blank source has no confidence
+    assert found[1:]._repr_html_().count("<tr>") == 3
+    shown = type(found)(found[:1] * 100)._repr_html_()
+    assert "… 40 more …" in shown
+    assert [int(number) for number in re.findall(r'"row">(\d+)<', shown)] == [*range(30), *range(70, 100)]
 
 
 def test_the_call_that_began_a_run_returns_it_after_more_updates(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ __all__ = [
     "prediction",
     "prediction_columns",
     "prediction_json",
+    "predictions",
     "run",
     "run_file",
     "weights_header",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.interventions import Intervention, changing
+from seq2see.core.registry import shorten
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.classifier_attention import explain_label, explain_layers
 from seq2see.explain.occlusion import measure_drops
@@ -34,6 +35,10 @@ class Prediction(Output):
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        confidence = "" if self.confidence is None else f", confidence {self.confidence:.3f}"
+        return f"Prediction({shorten(self.text)} from {shorten(self.source)}{confidence})"
 
     @cached_property
     def attention(self) -> OutputTrace:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from seq2see.config.schema import Config
 from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.interventions import list_interventions
+from seq2see.core.plural import say_count
 from seq2see.core.special_tokens import UNKNOWN
 from seq2see.data.formats.given_sources import Source, Sources, is_single, list_sources
 from seq2see.data.modalities.target import match_targets
@@ -25,6 +26,7 @@ from seq2see.runs.agreement_file import read_agreement
 from seq2see.runs.decoding import Decoding, choose_decoding, explain_failures, spread_prefix
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.prediction import Prediction
+from seq2see.runs.predictions import Predictions
 from seq2see.search.factory import SearchSpec, read_options, read_search
 from seq2see.search.hypothesis import Search, SearchObserver
 from seq2see.search.options import DecodeKeywords, DecodeOptions
@@ -62,6 +64,18 @@ class Run:
     agreement: AttentionAgreement = NOT_MEASURED
     evaluation: "Evaluation | None" = field(default=None, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        """Return three lines: what the run does and where it lies, its model, and what its attention is worth."""
+        kinds = f"{self.task.source.name} to {'text' if self.task.writes_text else 'label'}"
+        more = f", with {say_count(len(self.others), 'further run')}" if self.others else ""
+        count = sum(parameter.numel() for parameter in self.model.parameters())
+        preset = self.config.preset or "no preset"
+        return (
+            f"Run({self.folder.path}): {kinds}{more}\n"
+            f"  model: {preset}, {say_count(count, 'parameter')}\n"
+            f"  {self.agreement}"
+        )
+
     @overload
     def predict(  # type: ignore[overload-overlap]
         self,
@@ -83,7 +97,7 @@ class Run:
         decoding: Decoding | None = None,
         observer: SearchObserver | None = None,
         **options: Unpack[DecodeKeywords],
-    ) -> list[Prediction]: ...
+    ) -> Predictions: ...
     def predict(
         self,
         inputs: Source | Sources,
@@ -93,7 +107,7 @@ class Run:
         decoding: Decoding | None = None,
         observer: SearchObserver | None = None,
         **options: Unpack[DecodeKeywords],
-    ) -> Prediction | list[Prediction]:
+    ) -> Prediction | Predictions:
         """Return a prediction for each input, in order; a single input gives a single prediction.
 
         Args:
@@ -110,7 +124,7 @@ class Run:
             raise SearchError("decoding stands for a search and all options; leave them out, or leave out decoding.")
         chosen = decoding or self.choose_decoding(read_options(options) if options else None, search=search)
         prefixes = spread_prefix(prefix, len(texts))
-        predictions = [self._wrap(outputs) for outputs in self.decode(texts, prefixes, chosen, observer)]
+        predictions = Predictions(self._wrap(outputs) for outputs in self.decode(texts, prefixes, chosen, observer))
         return predictions[0] if is_single(inputs) else predictions
 
     def choose_decoding(

@@ -6,6 +6,7 @@ __all__ = [
     "fonts",
     "heatmap",
     "length_curve",
+    "notebook_figure",
     "overlay",
     "position_similarity",
     "reliability_diagram",

@@ -10,6 +10,7 @@ from matplotlib.font_manager import FontProperties
 from seq2see.explain.document_trace import AttendedSentence, DocumentTrace
 from seq2see.render.colours import LIGHT, MUTED, WARM_LIGHT, mix_colour
 from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
+from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.text_direction import Direction, find_direction, find_directions, find_runs, turn_brackets
 from seq2see.render.token_label import show_text
 
@@ -52,7 +53,7 @@ def draw_document(trace: DocumentTrace) -> Figure:
     sentences = [(sentence, list(_place(sentence, ruler, trace.max_strength))) for sentence in trace.sentences]
     kept = _keep(sentences)
     height = LINE * (sum(_count(words) for _, words in kept) + 2) + 2 * MARGIN + 0.4
-    figure = Figure(figsize=(WIDTH, height))
+    figure = NotebookFigure(figsize=(WIDTH, height))
     _write(figure, fonts, _name(trace), MARGIN, height - MARGIN - LINE / 2, size=SIZE + 1, weight="bold")
     top = height - MARGIN - 1.6 * LINE
     largest = max((sentence.weight or 0.0 for sentence in trace.sentences), default=0.0)

@@ -13,6 +13,7 @@ from seq2see.core.token import Token
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.render.colours import LIGHT, MUTED
 from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
+from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.panel import Panel, explain_nothing, find_maps, list_panels
 from seq2see.render.token_label import are_characters, shorten, show_text, split_clusters
 
@@ -37,7 +38,9 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     most = max(len(each.weights) for each in find_maps(trace, name))
     columns = most if heads else math.ceil(math.sqrt(len(panels)))  # heads of a map in one row
     cell = _measure_cell(panels, columns=columns)
-    figure = Figure(figsize=_measure_figure(panels, columns=columns, cell=cell, fonts=fonts), layout="compressed")
+    figure = NotebookFigure(
+        figsize=_measure_figure(panels, columns=columns, cell=cell, fonts=fonts), layout="compressed"
+    )
     grid = figure.subplots(math.ceil(len(panels) / columns), columns, squeeze=False).flatten()
     for axes, panel in zip(grid, panels, strict=False):
         _draw_panel(axes, panel, fonts=fonts, size=min(11.0, cell * 36))
@@ -49,7 +52,7 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
 
 
 def _draw_sentence(sentence: str) -> Figure:
-    figure = Figure(figsize=(5.0, 1.2))
+    figure = NotebookFigure(figsize=(5.0, 1.2))
     figure.text(0.5, 0.5, sentence, ha="center", va="center", color=MUTED)
     return figure
 

@@ -10,6 +10,7 @@ from seq2see.metrics.length import LengthScores
 from seq2see.render.colours import MUTED, RUNS
 from seq2see.render.figures.figure_file import save_figure
 from seq2see.render.figures.fonts import choose_fonts
+from seq2see.render.figures.notebook_figure import NotebookFigure
 
 NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match, %"}
 DASHES = ("-", "--", ":", "-.")  # so that lines differ without colour too
@@ -24,7 +25,7 @@ def draw_lengths(lengths: LengthScores, *, metric: str | None = None) -> Figure:
         metric: bleu, chrf or exact_match; None, or a metric without scores, draws BLEU, or exact match without BLEU.
     """
     metric = lengths.choose_metric(metric)
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = NotebookFigure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
     fonts = choose_fonts("".join(lengths.scores[metric]) + "…", base="DejaVu Sans")
     places = [bucket.mean for bucket in lengths.buckets.buckets]

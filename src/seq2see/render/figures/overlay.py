@@ -15,6 +15,7 @@ from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.image_grid import ImageArray
 from seq2see.render.colours import DIM, MUTED, VEIL
 from seq2see.render.figures.fonts import choose_font, choose_fonts, explain_missing
+from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.panel import list_panels
 from seq2see.render.token_label import show_text
 from seq2see.system.files import write_atomic
@@ -46,7 +47,7 @@ def draw_overlays(
         frames.append(("probability drop\n(leave-one-out)", drops.reshape(trace.regions)))
     columns = min(COLUMNS, len(frames) + 1)
     rows = math.ceil((len(frames) + 1) / columns)
-    figure = Figure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
+    figure = NotebookFigure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
     axes = figure.subplots(rows, columns, squeeze=False).flatten()
     fonts = choose_fonts(" ".join(title.replace("\n", " ") for title, _ in frames), base="DejaVu Sans")
     for each in axes:

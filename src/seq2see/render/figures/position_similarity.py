@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from seq2see.explain.position_cosines import PositionCosines
 from seq2see.render.colours import MUTED
 from seq2see.render.figures.figure_file import save_figure
+from seq2see.render.figures.notebook_figure import NotebookFigure
 
 
 def draw_positions(cosines: PositionCosines) -> Figure:
@@ -19,7 +20,7 @@ def draw_positions(cosines: PositionCosines) -> Figure:
             [t s] for the positions of a text: the figure is one matrix.
     """
     grid = cosines.ndim == 4
-    figure = Figure(figsize=(6.4, 5.4), layout="constrained")
+    figure = NotebookFigure(figsize=(6.4, 5.4), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(_tile(cosines) if grid else cosines, cmap="RdBu_r", vmin=-1, vmax=1, interpolation="nearest")
     sides = cosines.shape[:2]

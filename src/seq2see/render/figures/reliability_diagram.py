@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from seq2see.metrics.labels import Bin
 from seq2see.render.colours import MUTED, RUNS
+from seq2see.render.figures.notebook_figure import NotebookFigure
 
 
 def draw_reliability(tables: Mapping[str, Sequence[Bin]]) -> Figure:
@@ -17,7 +18,7 @@ def draw_reliability(tables: Mapping[str, Sequence[Bin]]) -> Figure:
     Args:
         tables: the bins of each curve by its name in the legend, such as before and after calibration.
     """
-    figure = Figure(figsize=(4.4, 5.0), layout="constrained")
+    figure = NotebookFigure(figsize=(4.4, 5.0), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     above.plot([0, 1], [0, 1], color=MUTED, lw=1, ls=(0, (2, 3)), label="calibrated")
     for number, (name, table) in enumerate(tables.items()):
