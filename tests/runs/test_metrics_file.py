@@ -83,5 +83,5 @@ def test_going_on_removes_what_comes_later_and_tells_what_is_lost(file: Path, ca
 
 
 def test_a_folder_in_its_place_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"cannot be read: Is a directory; remove it"):
+    with pytest.raises(CheckpointError, match=r"this must be a file; got a folder; remove it"):
         read_rows(tmp_path)

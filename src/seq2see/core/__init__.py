@@ -21,6 +21,7 @@ __all__ = [
     "token",
     "trace",
     "tree",
+    "trust",
     "unicode",
     "words",
 ]

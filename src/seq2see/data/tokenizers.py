@@ -137,7 +137,7 @@ class Tokenizer(TextTarget):
     @property
     def marks_spaces(self) -> bool:
         """Whether a word carries the mark of the space before it; else a space is a token like others."""
-        return str(self._backend.normalizer.normalize_str("a")).startswith(SPACE)
+        return self._normalise("a").startswith(SPACE)
 
     def spell(self, word: str) -> set[str]:
         """Return the forms of a word in text: with a space before it and without, normalised, composed and as given.
@@ -145,7 +145,7 @@ class Tokenizer(TextTarget):
         Args:
             word: a word or phrase of raw text.
         """
-        normal = str(self._backend.normalizer.normalize_str(word)).removeprefix(SPACE)
+        normal = self._normalise(word).removeprefix(SPACE)
         typed = {normal, normalize("NFC", word), word}
         if not self.marks_spaces:
             return typed
@@ -180,6 +180,10 @@ class Tokenizer(TextTarget):
             backend = Backend.from_str(json.dumps(tree))  # what was checked, however the library reads the text
             backend.encode("\U0010fffd")  # a character that no vocabulary has: there must be an unknown token
         return cls(backend)
+
+    def _normalise(self, text: str) -> str:
+        normalizer = self._backend.normalizer  # a plug-in's tokenizer may have none
+        return text if normalizer is None else str(normalizer.normalize_str(text))
 
     def _pieces(self, ids: Sequence[int], unknown: Sequence[str] = ()) -> list[str]:
         """Return the text that each id adds, without the mark before the first word."""

@@ -15,6 +15,7 @@ from torch import Tensor, nn, optim
 from seq2see.core.errors import CheckpointError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
+from seq2see.runs.run_file import naming_failures
 from seq2see.runs.weights_header import WeightsHeader, read_weights_header
 from seq2see.system.files import write_atomic
 
@@ -60,9 +61,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """
     metadata = read_checkpoint_header(path).metadata
     try:
-        with safe_open(path, framework="pt") as file:
+        with naming_failures(path), safe_open(path, framework="pt") as file:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dict)
-    except (SafetensorError, OSError, RuntimeError, ValueError, MemoryError) as error:
+    except (SafetensorError, RuntimeError, ValueError) as error:
         reason = shorten(" ".join(str(error).split()))[1:-1]
         raise CheckpointError(
             f"{path}: the file is damaged or cut short ({reason}); copy the run again, or train anew."

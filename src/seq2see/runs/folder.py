@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.config_digest import add_digest, check_config_file
 from seq2see.runs.metrics_file import Row, read_rows
 from seq2see.runs.model_limits import build_within, check_decoding, require_memory
-from seq2see.runs.run_file import MAX_FORMAT_BYTES, MAX_TOKENIZER_BYTES, copy_run_files, read_run_file
+from seq2see.runs.run_file import MAX_FORMAT_BYTES, MAX_TOKENIZER_BYTES, copy_run_files, is_there, read_run_file
 from seq2see.system.files import DRAFT, write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
@@ -147,7 +146,7 @@ class RunFolder:
         """Read the configuration that the run was started with."""
         if not self.path.is_dir():
             raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
-        if not os.path.lexists(self.config_file):
+        if not is_there(self.config_file):
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         self._check_format()
         check_config_file(self.config_file)
@@ -280,7 +279,8 @@ class RunFolder:
 
     def _tokenizer_digest(self, side: str) -> str:
         file = self._tokenizer_file(side)
-        return hashlib.sha256(read_run_file(file, most=MAX_TOKENIZER_BYTES)).hexdigest() if file.is_file() else ""
+        content = read_run_file(file, most=MAX_TOKENIZER_BYTES) if is_there(file) else None
+        return "" if content is None else hashlib.sha256(content).hexdigest()
 
     def _read_side(self, side: str, read: Callable[[str], T]) -> T:
         file = self._tokenizer_file(side)

@@ -19,7 +19,6 @@ from seq2see.runs.decoding import Decoding
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run, load
 from seq2see.search.hypothesis import Search, SearchObserver
-from seq2see.system.foreign_code import foreign_kinds
 from seq2see.system.processes import serve_parent, starting_workers
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output
@@ -75,7 +74,7 @@ def start_workers(run: Run, workers: int) -> Iterator[Run]:
         return
     runs = (run, *run.others)
     paths = [one.folder.path.absolute() for one in runs]
-    trust = any(foreign_kinds(one.config.model_dump()) for one in runs)  # such a run was loaded with trust
+    trust = any(one.trust for one in runs)
     pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths, trust))
     try:
         ready: set[int] = set()

@@ -11,6 +11,7 @@ from seq2see.core.errors import SearchError, Seq2SeeError
 from seq2see.core.interventions import list_interventions
 from seq2see.core.plural import say_count
 from seq2see.core.special_tokens import UNKNOWN
+from seq2see.core.trust import trusting
 from seq2see.data.formats.given_sources import Source, Sources, is_single, list_sources
 from seq2see.data.modalities.target import match_targets
 from seq2see.explain.attention_agreement import NOT_MEASURED, AttentionAgreement
@@ -53,6 +54,7 @@ class Run:
         model: the model that the task has built, with the weights that predict.
         others: further runs whose probabilities are averaged with those of this one (an ensemble).
         agreement: how far its attention agrees with leave-one-out occlusion on held-out inputs, if that was measured.
+        trust: whether it was loaded as a trusted one; processes that predict together load it the same way.
         evaluation: the evaluation at the end of the training that returned this run; None for a loaded run.
     """
 
@@ -62,6 +64,7 @@ class Run:
     model: Network
     others: tuple["Run", ...] = ()
     agreement: AttentionAgreement = NOT_MEASURED
+    trust: bool = False
     evaluation: "Evaluation | None" = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -271,7 +274,8 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
     if not paths:
         raise SearchError(f"load needs the path of a run folder, or several; got {path!r}.")
     folders = [RunFolder(Path(one)) for one in paths]
-    first, *others = [Run(folder, *folder.open(trust=trust), agreement=read_agreement(folder)) for folder in folders]
+    with trusting(trust):
+        first, *others = [_open(folder, trust=trust) for folder in folders]
     for other in others:
         if match_targets(first.task.target, other.task.target) is None:
             raise SearchError(
@@ -279,3 +283,7 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run
                 f"{other.folder.path} have different ones; train them with the same data and the same tokens.target."
             )
     return replace(first, others=tuple(others))
+
+
+def _open(folder: RunFolder, *, trust: bool) -> Run:
+    return Run(folder, *folder.open(trust=trust), agreement=read_agreement(folder), trust=trust)

@@ -3,9 +3,12 @@
 import os
 import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from seq2see.core.errors import CheckpointError
+from seq2see.core.trust import is_trusting
 from seq2see.system.files import DRAFT, draft_path, remove_dead_drafts
 
 MAX_CONFIG_BYTES = 400_000
@@ -13,6 +16,13 @@ MAX_FORMAT_BYTES = 10_000
 MAX_TOKENIZER_BYTES = 32_000_000  # about a million pieces
 MAX_METRICS_BYTES = 64_000_000
 MAX_HEADER_BYTES = 16_000_000  # of a file of weights
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 
 
 def read_run_file(path: Path, *, most: int) -> bytes:
@@ -26,7 +36,7 @@ def read_run_file(path: Path, *, most: int) -> bytes:
         FileNotFoundError: there is no such file.
         CheckpointError: it is no file inside its folder, cannot be read, or is too large.
     """
-    with os.fdopen(open_run_file(path), "rb") as file:
+    with os.fdopen(open_run_file(path), "rb") as file, naming_failures(path):
         content = file.read(most + 1)
     if len(content) > most:
         raise CheckpointError(f"{path}: the file must have at most {most:,} bytes; got more; copy the run again.")
@@ -36,7 +46,7 @@ def read_run_file(path: Path, *, most: int) -> bytes:
 def open_run_file(path: Path) -> int:
     """Return the descriptor of a file of a run folder, opened for reading; the caller closes it.
 
-    A pipe or a device would never end, and a link to a file elsewhere would show its content.
+    A pipe or a device would never end. A link to a file elsewhere would show its content; a trusted run may have it.
 
     Args:
         path: the file.
@@ -47,22 +57,70 @@ def open_run_file(path: Path) -> int:
     """
     try:
         real, folder = path.resolve(strict=True), path.parent.resolve()
-        if not real.is_relative_to(folder):
+        if not real.is_relative_to(folder) and not is_trusting():
             raise CheckpointError(
-                f"{path}: the file must be inside its folder; got a link to another place; copy the file there."
+                f"{path}: the file must be inside its folder; got a link to another place; copy the file there, or add "
+                "--trust if you trust the run."
             )
+        _require_file(path, os.stat(real).st_mode)
         descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
         raise
     except (OSError, RuntimeError, ValueError) as error:  # a RuntimeError is a circle of links
-        reason = getattr(error, "strerror", None) or "it cannot be opened"
-        raise CheckpointError(f"{path}: the file cannot be read: {reason}; check it and its permissions.") from None
-    mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
+        raise _explain(path, error) from None
+    try:
+        _require_file(path, os.fstat(descriptor).st_mode)  # it may have been replaced meanwhile
+    except CheckpointError:
         os.close(descriptor)
-        kind = "Is a directory" if stat.S_ISDIR(mode) else "Is no regular file"
-        raise CheckpointError(f"{path} cannot be read: {kind}; remove it, and copy the run again.")
+        raise
     return descriptor
+
+
+def _require_file(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "something else")
+        raise CheckpointError(f"{path}: this must be a file; got {kind}; remove it, and copy the run again.")
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a run folder has a file of this name, whatever it is.
+
+    Args:
+        path: the file.
+
+    Raises:
+        CheckpointError: the folder does not permit to find out.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise _explain(path, error) from None
+    return True
+
+
+@contextmanager
+def naming_failures(path: Path) -> Iterator[None]:
+    """Say which file the disk does not give, or memory does not hold, for the code inside a `with`.
+
+    Args:
+        path: the file that is read.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    try:
+        yield
+    except (OSError, MemoryError) as error:
+        raise _explain(path, error) from None
+
+
+def _explain(path: Path, error: Exception) -> CheckpointError:
+    if isinstance(error, MemoryError):
+        return CheckpointError(f"{path}: there is too little memory to read the file; use a larger computer.")
+    reason = getattr(error, "strerror", None) or "it cannot be opened"
+    return CheckpointError(f"{path}: the file cannot be read: {reason}; check it and its permissions.")
 
 
 def copy_run_files(folder: Path, target: Path) -> None:

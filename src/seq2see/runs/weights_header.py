@@ -10,7 +10,7 @@ from pathlib import Path
 from seq2see.core.errors import CheckpointError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
-from seq2see.runs.run_file import MAX_HEADER_BYTES, open_run_file
+from seq2see.runs.run_file import MAX_HEADER_BYTES, naming_failures, open_run_file
 
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
 MAX_TENSORS = 100_000
@@ -40,7 +40,7 @@ def read_weights_header(path: Path) -> WeightsHeader:
         FileNotFoundError: there is no such file.
         CheckpointError: the file cannot be read, or its header is none of a whole file.
     """
-    with os.fdopen(open_run_file(path), "rb") as file:
+    with os.fdopen(open_run_file(path), "rb") as file, naming_failures(path):
         whole = os.fstat(file.fileno()).st_size
         start = file.read(8)
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from os.path import isfile
+from os.path import lexists
 from pathlib import Path
 
 from seq2see.core.errors import Seq2SeeError
@@ -197,11 +197,11 @@ class ModelRegistry:
         return found
 
     def _list_folder(self) -> list[Path]:
-        """Return the folders that hold weights, in the order of their names."""
+        """Return the folders that hold weights, or what stands in their place, in the order of their names."""
         if self.folder is None or not self.folder.is_dir():
             return []
         # a folder that may not be read is left out; a method of Path would raise an error there
-        return sorted(path for path in self.folder.iterdir() if isfile(path / "weights.safetensors"))
+        return sorted(path for path in self.folder.iterdir() if lexists(path / "weights.safetensors"))
 
 
 def _read_version(files: Sequence[Path]) -> Version:

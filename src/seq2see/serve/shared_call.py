@@ -37,7 +37,9 @@ class SharedCall(Generic[T]):
         if not result.done():
             if left <= 0:
                 raise TimeoutError
-            await asyncio.wait([asyncio.wrap_future(result)], timeout=left)
+            waited = asyncio.wrap_future(result)
+            waited.add_done_callback(lambda done: done.cancelled() or done.exception())  # or asyncio would log it
+            await asyncio.wait([waited], timeout=left)
         if not result.done():
             raise TimeoutError
         return result.result()

@@ -2,8 +2,11 @@
 
 from seq2see.config.schema import Config
 from seq2see.core.errors import ConfigError
+from seq2see.core.trust import trusting
+from seq2see.data.modalities.learn import names_plugin
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.folder import RunFolder
+from seq2see.tasks.task import Task
 
 
 def holds_run(folder: RunFolder, config: Config) -> bool:
@@ -44,3 +47,14 @@ def keep_limits(folder: RunFolder, config: Config) -> Config:
     limits = {"updates": before.train.updates, "patience": before.train.patience}
     kept = config.model_copy(update={"train": config.train.model_copy(update=limits)})
     return config if describe_changes(before.model_dump(), kept.model_dump()) else kept
+
+
+def read_task(folder: RunFolder, config: Config) -> Task:
+    """Return the task of a run that has begun; the tokenizers of a plug-in may have any part of their library.
+
+    Args:
+        folder: the run folder.
+        config: its configuration, whose code the user trusts.
+    """
+    with trusting(names_plugin(config.tokens.model_dump())):
+        return folder.read_task(config)

@@ -34,7 +34,7 @@ from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
-from seq2see.training.begun_run import holds_run, keep_limits
+from seq2see.training.begun_run import holds_run, keep_limits, read_task
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.image_plan import settle_mirroring
@@ -118,7 +118,7 @@ def prepare_job(
     parts = read_pretrained(config.init) if _begins(folder) else []
     source, target = choose_tokenizers(config, parts)
     task = (
-        folder.read_task()
+        read_task(folder, config)
         if folder.has_task
         else find_task(config.task).learn(config, splits["train"], source=source, target=target)
     )

@@ -18,6 +18,7 @@ from seq2see.models.shared_parameters import table_scales
 from seq2see.runs.checkpoint import Checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.tasks.task import Task
+from seq2see.training.begun_run import read_task
 
 SIDES = {"encoder": ("source",), "decoder": ("target",), "run": ("source", "target")}  # the tokens of each part
 NAMED = 6  # names of new tensors, or unknown words, that are told
@@ -177,7 +178,7 @@ def freeze(model: nn.Module, init: Init | None) -> None:
 
 def _read(part: str, folder: RunFolder) -> Pretrained:
     config = folder.read_config()
-    weights, task = folder.read_weights(config), folder.read_task()
+    weights, task = folder.read_weights(config), read_task(folder, config)
     return Pretrained(part, folder, {side: _tokens(config.tokens, side) for side in SIDES[part]}, task, weights)
 
 

@@ -17,6 +17,7 @@ from seq2see.objectives.minimum_risk import Reward
 from seq2see.runs.folder import RunFolder
 from seq2see.system.foreign_code import admit
 from seq2see.system.processes import REQUESTS, serve_parent, starting_workers
+from seq2see.training.begun_run import read_task
 from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.learner import Learner
 from seq2see.training.parallel_plan import ParallelPlan
@@ -53,7 +54,7 @@ class WorkerSetup:
         folder = RunFolder(self.folder)
         config = folder.read_config()
         admit(config.model_dump(), [folder.path / "code"], trust=True, owner="")
-        task = folder.read_task().with_saved_state({"longest_target": self.longest_target})
+        task = read_task(folder, config).with_saved_state({"longest_target": self.longest_target})
         model = task.build(config)
         freeze(model, config.init)
         teachers = open_teachers(config.train.distillation, task, model)

@@ -1,16 +1,18 @@
 """From the `tokens` section of a configuration, or from the files of a run folder, to modalities and targets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.json_text import read_json
-from seq2see.core.registry import KeyPath, find, is_trusted, part, shorten
+from seq2see.core.part_table import TABLE
+from seq2see.core.registry import KeyPath, find, is_trusted, names, part, shorten
 from seq2see.data.modalities.label_set import LabelSet
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.target import Target
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.tokenizers import Tokenizer
+from seq2see.system.foreign_code import foreign_kinds
 
 Spec = str | dict[str, object] | None
 
@@ -112,6 +114,21 @@ def read_target(file: str) -> Target:
     if not hasattr(found, "form"):
         raise TokenError("this file says how sources are read; it must be that of a text's tokenizer, or of labels.")
     return found
+
+
+def names_plugin(tokens: object) -> bool:
+    """Tell whether the tokens of a configuration name a tokenizer of a plug-in, whose file may have parts of its own.
+
+    Args:
+        tokens: section `tokens` as dicts, lists and plain values.
+    """
+    installed = set(names("tokenizer")) - TABLE["tokenizer"].keys()
+    return bool(foreign_kinds(tokens)) or any(kind in installed for kind in _list_texts(tokens))
+
+
+def _list_texts(tree: object) -> list[str]:
+    branches = tree.values() if isinstance(tree, Mapping) else tree if isinstance(tree, list | tuple) else ()
+    return [tree] if isinstance(tree, str) else [text for branch in branches for text in _list_texts(branch)]
 
 
 def _find_class(file: str) -> Any:
