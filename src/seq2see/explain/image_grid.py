@@ -22,14 +22,16 @@ def show_pixels(source: Tensor) -> ImageArray | None:
     return source[0].permute(1, 2, 0).numpy() if source.dtype == torch.uint8 else None
 
 
-def encode_image(image: ImageArray) -> str:
-    """Return the image as a data URL of JPEG, so that a page needs no network.
+def encode_image(image: ImageArray, *, lossless: bool = False) -> str:
+    """Return the image as a data URL, so that a page needs no network.
 
     Args:
         image: pixels from 0 to 255, [y x 3].
+        lossless: write PNG, from which the same pixels are read again, instead of JPEG.
     """
     from PIL import Image
 
     buffer = io.BytesIO()
-    Image.fromarray(image).save(buffer, format="JPEG", quality=JPEG_QUALITY)
-    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+    kind = "png" if lossless else "jpeg"
+    Image.fromarray(image).save(buffer, format=kind, quality=JPEG_QUALITY, optimize=lossless)
+    return f"data:image/{kind};base64," + base64.b64encode(buffer.getvalue()).decode()

@@ -17,6 +17,7 @@ __all__ = [
     "evaluation",
     "folder",
     "folder_lock",
+    "held_out_file",
     "metrics_file",
     "model_limits",
     "parallel_prediction",

@@ -27,7 +27,7 @@ def write_agreement(folder: "RunFolder", agreement: AttentionAgreement) -> None:
         folder: the run folder, with its weights.
         agreement: what was measured of these weights.
     """
-    content = {"agreement": asdict(agreement), "weights": _read_weights_digest(folder)}
+    content = {"agreement": asdict(agreement), "weights": read_weights_digest(folder)}
     write_atomic(folder.agreement_file, json.dumps({**content, "digest": _digest(content)}, indent=1) + "\n")
 
 
@@ -53,7 +53,7 @@ def read_agreement(folder: "RunFolder") -> AttentionAgreement:
             f"{file}: the file was changed or damaged since it was written; delete it, and measure the agreement again "
             "(seq2see evaluate RUN DATA --agreement)."
         ) from None
-    return agreement if content["weights"] == _read_weights_digest(folder) else NOT_MEASURED
+    return agreement if content["weights"] == read_weights_digest(folder) else NOT_MEASURED
 
 
 def _check(agreement: AttentionAgreement) -> AttentionAgreement:
@@ -70,8 +70,12 @@ def _digest(content: object) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _read_weights_digest(folder: "RunFolder") -> str:
-    """Return the digest that is in the header of the weights; empty without weights."""
+def read_weights_digest(folder: "RunFolder") -> str:
+    """Return the digest that is in the header of the weights; empty without weights.
+
+    Args:
+        folder: the run folder.
+    """
     if not folder.weights_file.exists():
         return ""
     return str(read_checkpoint_header(folder.weights_file).metadata.get("digest", ""))

@@ -11,6 +11,7 @@ from seq2see.runs.agreement_file import write_agreement
 from seq2see.runs.agreement_measurement import measure_agreement
 from seq2see.runs.data_files import origins
 from seq2see.runs.evaluation import Evaluation, evaluate
+from seq2see.runs.held_out_file import collect_held_out, write_held_out
 from seq2see.runs.parallel_prediction import choose_workers, start_workers
 from seq2see.runs.run import Run
 from seq2see.search.factory import choose_search
@@ -60,13 +61,15 @@ def evaluate_job(job: Job, run: Run) -> tuple[Run, Evaluation]:
 
 
 def write_outcome(run: Run, result: Evaluation) -> ReportFiles:
-    """Write the report of an evaluation and its figures into the run folder.
+    """Write the report of an evaluation, its outputs and its figures into the run folder.
 
     Args:
         run: the run.
         result: its evaluation.
     """
-    report = write_report(run, result)
+    held_out = collect_held_out(run, result)
+    write_held_out(run.folder, held_out)
+    report = write_report(run, result, held_out)
     images = write_figures(run, result.predictions[:MAX_FIGURES])
     return ReportFiles(report, images, write_reliability(run, result))
 

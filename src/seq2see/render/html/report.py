@@ -8,6 +8,7 @@ from rapidfuzz.distance import Levenshtein
 
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.render.html.page import render_page
+from seq2see.runs.held_out_file import NOTHING, HeldOut
 
 MAX_WEIGHTS = 20_000  # of one example; with more, a report keeps the mean over heads, to stay small
 
@@ -40,6 +41,7 @@ class Example:
         score: the score by which the search ranks a text, or the probability of a label.
         trace: the attention behind the output; None without attention.
         further_references: other correct outputs; if there are any, the page shows no differences from the reference.
+        number: the number of the input in its data, from 1, by which the table of all lines leads here; None without.
     """
 
     source: str
@@ -48,6 +50,7 @@ class Example:
     score: int | float
     trace: OutputTrace | None = None
     further_references: Sequence[str] = ()
+    number: int | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Report:
         history: the rows of metrics.jsonl, for the learning curves; a row may lack any key.
         examples: some outputs, whatever their quality.
         mistakes: some wrong outputs, or of captions those with the lowest scores.
+        held_out: the outputs for all inputs, as far as they fit, for a table.
     """
 
     title: str
@@ -69,6 +73,7 @@ class Report:
     history: Sequence[Mapping[str, int | float]] = ()
     examples: Sequence[Example] = ()
     mistakes: Sequence[Example] = ()
+    held_out: HeldOut = NOTHING
 
 
 def render_report(report: Report) -> str:
@@ -93,7 +98,18 @@ def pack_report(report: Report) -> dict[str, JsonValue]:
         "history": [dict(row) for row in report.history],
         "examples": [pack_example(example) for example in report.examples],
         "mistakes": [pack_example(example) for example in report.mistakes],
+        "held_out": pack_held_out(report.held_out),
     }
+
+
+def pack_held_out(held_out: HeldOut) -> dict[str, JsonValue]:
+    """Return the payload of the table of all lines; a page cuts sources that are long.
+
+    Args:
+        held_out: the lines.
+    """
+    lines = [{**asdict(line), "references": list(line.references)} for line in held_out.lines]
+    return {"data": held_out.data, "count": held_out.count, "lines": [*lines]}
 
 
 def compare_texts(prediction: str, reference: str) -> list[JsonValue]:
@@ -124,6 +140,7 @@ def pack_example(example: Example) -> dict[str, JsonValue]:
         "reference": example.reference,
         "further_references": list(example.further_references),
         "score": example.score,
+        "number": example.number,
         "edits": [*compare_texts(example.target, example.reference or "")] if wrong else None,
         "trace": None if example.trace is None else example.trace.renderer.pack(example.trace, max_weights=MAX_WEIGHTS),
     }

@@ -22,6 +22,7 @@ from seq2see.runs.evaluation import (
     measure_attention,
     tabulate_calibration,
 )
+from seq2see.runs.held_out_file import NOTHING, HeldOut
 from seq2see.runs.metrics_file import Row
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
@@ -32,21 +33,24 @@ MAX_CONFUSIONS = 5  # pairs of labels that a report names
 MAX_MEASURED = 500  # outputs whose attention a report measures
 
 
-def write_report(run: Run, result: Evaluation) -> Path:
+def write_report(run: Run, result: Evaluation, held_out: HeldOut = NOTHING) -> Path:
     """Write report.html into the run folder and return its path.
 
     Args:
         run: the run, whose folder also holds the learning curves.
         result: its evaluation.
+        held_out: the outputs of the evaluation for a table of all lines, as far as they fit.
     """
     history = run.folder.read_metrics()
+    rows = range(min(MAX_EXAMPLES, len(result.predictions))), result.mistakes[:MAX_MISTAKES]
     report = Report(
-        title=f"{run.folder.path.name}: {result.name}",
+        title=f"{run.folder.path.name}: report on {result.name}",
         facts=_list_facts(run, result, history),
         scores=[ScoreRow(metric.name, metric.value, metric.signature) for metric in result.metrics],
         history=history,
-        examples=[make_example(result, row) for row in range(min(MAX_EXAMPLES, len(result.predictions)))],
-        mistakes=[make_example(result, row) for row in result.mistakes[:MAX_MISTAKES]],
+        examples=[make_example(result, row) for row in rows[0]],
+        mistakes=[make_example(result, row) for row in rows[1]],
+        held_out=held_out,
     )
     return save_page(render_report(report), run.folder.report_file)
 
@@ -63,7 +67,7 @@ def make_example(result: Evaluation, row: int) -> Example:
     """
     one, others = result.predictions[row], result.further_references(row)
     reference = result.references[row] if others or not result.is_correct(row) else one.text
-    return Example(one.source, one.text, reference, one.score, find_attention(one), others)
+    return Example(one.source, one.text, reference, one.score, find_attention(one), others, number=row + 1)
 
 
 def write_figures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:
