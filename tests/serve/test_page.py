@@ -174,7 +174,7 @@ def test_a_search_is_asked_for_as_filled_in(browser: Browser, address: str, fold
     begin(browser, address, "rnn", "fade")
     browser.run("[window.asked, window.send] = [[], fetch]")
     browser.run("window.fetch = (...call) => (asked.push(JSON.parse(call[1]?.body ?? '{}')), send(...call))")
-    browser.run("document.querySelector('details.search').open = true")
+    browser.run("document.querySelectorAll('details.fold, details.search').forEach((each) => { each.open = true; })")
     browser.choose(".search select", "minimum Bayes risk")
     asking = {"beam": 4, "mbr_power": 1.5, "mbr_samples": 6, "mbr_precision": 0.7}
     for name, value in asking.items():
@@ -190,7 +190,7 @@ def test_a_search_is_asked_for_as_filled_in(browser: Browser, address: str, fold
 def test_a_saved_page_needs_no_server(browser: Browser, address: str, folders: list[Path], tmp_path: Path) -> None:
     begin(browser, address, "heads", "fade")
     browser.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    browser.click(".buttons button", 2)
+    browser.click(".tools button", 1)
     file = tmp_path / "seq2see.html"
     until = time.monotonic() + 30
     while not file.exists():

@@ -24,6 +24,7 @@ __all__ = [
     "response_schemas",
     "responses",
     "routes",
+    "run_description",
     "server",
     "shared_call",
     "stream",

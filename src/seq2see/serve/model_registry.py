@@ -14,6 +14,7 @@ from seq2see.runs.run import Run, load
 from seq2see.serve.bounds import Bounds
 from seq2see.serve.requests import RequestError
 from seq2see.serve.response_schemas import ModelInfo
+from seq2see.serve.run_description import describe_run
 from seq2see.serve.shared_call import SharedCall
 
 Version = tuple[tuple[int, int], ...]  # of each file: time of the last change in nanoseconds, size in bytes
@@ -177,14 +178,7 @@ class ModelRegistry:
             return ModelInfo(name=name, error=str(error), loading=True)
         except RequestError as error:
             return ModelInfo(name=name, error=str(error))
-        return ModelInfo(
-            name=name,
-            preset=run.config.preset,
-            source=run.task.source.name,
-            writes="text" if run.task.writes_text else "label",
-            search=run.config.search if isinstance(run.config.search, str) else dict(run.config.search),
-            parameters=sum(parameter.numel() for parameter in run.model.parameters()),
-        )
+        return describe_run(name, run)
 
     def _list(self) -> dict[str, Path]:
         found: dict[str, Path] = {}

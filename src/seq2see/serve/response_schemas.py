@@ -7,6 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from seq2see.runs.prediction_json import PredictionJson, Probability, TokenJson
 
+Action = Literal["translate", "predict", "caption", "classify"]
+
 
 class Response(BaseModel):
     """The base of all responses, which have no other fields than those declared here."""
@@ -140,6 +142,8 @@ class ModelInfo(Response):
     preset: Annotated[str | None, Field(description="The preset that it was trained with.")] = None
     source: Annotated[Literal["text", "image", "document"] | None, Field(description="What it reads.")] = None
     writes: Annotated[Literal["text", "label"] | None, Field(description="What its outputs are.")] = None
+    action: Annotated[Action | None, Field(description="What it does with a source, in a word for a button.")] = None
+    attention: Annotated[bool | None, Field(description="Whether its outputs attend to the source.")] = None
     search: Annotated[str | Mapping[str, JsonValue] | None, Field(description="The search of its configuration.")] = (
         None
     )
@@ -157,6 +161,10 @@ class OptionInfo(Response):
         Field(description="The type of its value."),
     ]
     searches: Annotated[list[str], Field(description="The kinds of search that it has an effect on.")]
+    needs: Annotated[
+        Literal["attention", "words", "nothing"],
+        Field(description="What a run must have: attention to its source, or to words of a text; nothing: any run."),
+    ]
     choices: Annotated[list[str], Field(description="The values of a choice; empty for other kinds.")]
     minimum: Annotated[float | None, Field(description="The smallest value; null for none.")]
     maximum: Annotated[float | None, Field(description="The largest value on this server; null for none.")]
@@ -168,3 +176,29 @@ class ModelsResponse(Response):
     models: Annotated[list[ModelInfo], Field(description="The runs; the first is the default.")]
     options: Annotated[list[OptionInfo], Field(description="The decoding options.")]
     bounds: Annotated[dict[str, float], Field(description="How much a request may ask for, by the name of the bound.")]
+
+
+class HeldOutLineResponse(Response):
+    """One input that a run was not trained on, and what it makes of it."""
+
+    number: Annotated[int, Field(description="The number of the input in its data, from 1.")]
+    source: Annotated[str, Field(description="The text of the input, or the name of an image.")]
+    output: Annotated[str, Field(description="The output of the run.")]
+    references: Annotated[list[str], Field(description="The correct outputs.")]
+    confidence: Annotated[
+        Probability | None,
+        Field(description="The probability of a label; of a text, the geometric mean over its tokens."),
+    ]
+    correct: Annotated[
+        bool | None, Field(description="Whether the output is one of the references; null for several captions.")
+    ]
+    image: Annotated[str | None, Field(description="The pixels that the model reads, as a data URL, if kept.")]
+
+
+class HeldOutResponse(Response):
+    """Inputs that a run was not trained on, with its outputs, as the run folder keeps them."""
+
+    model: Annotated[str, Field(description="The name of the run.")]
+    data: Annotated[str, Field(description="The name of the data; empty if the run keeps no lines.")]
+    count: Annotated[int, Field(description="The number of inputs of the data, of which lines may be a part.")]
+    lines: Annotated[list[HeldOutLineResponse], Field(description="The lines, in the order of the data.")]

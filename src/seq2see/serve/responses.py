@@ -1,7 +1,8 @@
 """The values of JSON responses: explanations of outputs, and descriptions of decoding options."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
+from typing import Literal
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.interventions import Intervention, changing
@@ -40,6 +41,12 @@ SEARCHES = {  # by the use of an option: the kinds of search that it has an effe
     "output": ["configured", "greedy", "beam", "mbr", "sample"],
 }
 
+NEEDS: Mapping[str, Literal["attention", "words"]] = {  # what options need of a run, by their names
+    "coverage_penalty": "attention",
+    "replace_unknown": "words",
+    "dictionary": "words",
+}
+
 
 class CancellableHistory(BeamHistory):
     """Records the hypotheses of a beam as a tree, and stops the beam when its job is cancelled.
@@ -73,6 +80,7 @@ def _describe_option(option: OptionDescription, most: int | None) -> OptionInfo:
         help=option.help,
         kind=option.kind,
         searches=SEARCHES[option.use],
+        needs=NEEDS.get(option.name, "nothing"),
         choices=list(option.choices),
         minimum=option.minimum if option.minimum is not None else option.above,
         maximum=option.maximum if most is None else most,

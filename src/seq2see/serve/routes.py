@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TypeVar
 
 from fastapi import FastAPI, Request
@@ -11,13 +12,15 @@ from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.requests import ClientDisconnect
 
-from seq2see.render.html.page import render_page
+from seq2see.render.html.page import name_page, render_page
+from seq2see.runs.held_out_file import read_held_out
 from seq2see.serve.api_docs import EVENTS, describe_body, describe_errors, render_docs
 from seq2see.serve.event_stream import EventStream
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.requests import ExplainRequest, PageRequest, PredictRequest, RequestError, read_body
 from seq2see.serve.response_schemas import (
     ExplainResponse,
+    HeldOutResponse,
     ModelsResponse,
     PredictResponse,
     StatusResponse,
@@ -33,6 +36,7 @@ READY_MODEL = {
     "description": "The name of a run; any run if it is left out.",
     "schema": {"type": "string"},
 }
+HELD_OUT_MODEL = {**READY_MODEL, "description": "The name of a run; the first run if it is left out."}
 READY_SECONDS = 0.8  # how long readiness waits for a run; probes of Kubernetes wait for one second
 BODY_ERRORS = (400, 404, 408, 409, 415, 422, 429, 503, 504)
 
@@ -100,7 +104,8 @@ def _pack_views(traces: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """Return the payload of a page with explanations side by side; the run of each is named if there are several."""
     several = len(traces) > 1
     views = [{"name": trace["model"] if several else None, "trace": trace} for trace in traces]
-    return {"title": f"seq2see: {str(traces[0]['source'])[:80]}", "views": views}
+    runs = " and ".join(dict.fromkeys(str(trace["model"]) for trace in traces))
+    return {"title": f"{name_page(traces[0])} · {runs}", "views": views}
 
 
 def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
@@ -123,6 +128,18 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
                 "bounds": vars(handler.bounds),
             }
         )
+
+    @app.get(
+        "/v1/held-out",
+        response_model=HeldOutResponse,
+        responses=describe_errors(404, 409, 503),
+        openapi_extra={"parameters": [HELD_OUT_MODEL]},
+    )
+    async def held_out(request: Request) -> JSONResponse:
+        """List inputs that a run was not trained on, with its outputs and references, as its folder keeps them."""
+        name, run = await handler.registry.find(request.query_params.get("model"))
+        found = await asyncio.to_thread(read_held_out, run.folder)
+        return JSONResponse({"model": name, **asdict(found)})
 
     @app.get("/health", response_model=StatusResponse, responses=describe_errors())
     async def health() -> JSONResponse:

@@ -5,7 +5,7 @@ from importlib.resources import files
 
 from seq2see.render.html.page import fill_page, read_script, read_style
 
-SCRIPTS = ("client.js", "form.js", "whatif.js", "studio.js")  # in the order of their dependencies
+SCRIPTS = ("client.js", "form.js", "greeting.js", "whatif.js", "studio.js")  # in the order of their dependencies
 PERMITS = "; connect-src 'self'"
 
 
@@ -17,7 +17,9 @@ def render_studio(facts: Mapping[str, object]) -> str:
     """
     style = read_style() + _read("studio.css")
     script = read_script(*map(_read, SCRIPTS))
-    return fill_page({"title": "seq2see", "live": True, **facts}, style, script, permits=PERMITS)
+    return fill_page(
+        {"title": "seq2see: try a run and look inside", "live": True, **facts}, style, script, permits=PERMITS
+    )
 
 
 def _read(name: str) -> str:

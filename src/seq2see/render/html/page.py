@@ -18,7 +18,7 @@ from seq2see.system.files import write_atomic
 # In the order of their dependencies.
 SCRIPTS = (
     *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
-    *("document.js", "beside.js", "curve.js", "report.js", "compare.js", "page.js"),
+    *("document.js", "beside.js", "curve.js", "lines.js", "report.js", "compare.js", "page.js"),
 )
 # The constants that the script shares with figures and terminal, so that each is defined once.
 SETTINGS = {
@@ -36,7 +36,7 @@ SETTINGS = {
     "veil": VEIL,
     "dim": DIM,
 }
-NAMED = 200  # characters of a source in the title of its page
+NAMED = 60  # characters of a text in the title of its page
 TEMPLATE = """<!doctype html>
 <html lang="en">
 <head>
@@ -77,7 +77,7 @@ def fill_page(payload: Mapping[str, object], style: str, script: str, *, permits
         permits: further directives of the policy, each after a semicolon, such as `; connect-src 'self'`.
     """
     return TEMPLATE.format(
-        title=html.escape(_name_page(payload)),
+        title=html.escape(name_page(payload)),
         policy=_allow_only(style, script) + permits,
         style=style,
         payload=encode_json(payload),
@@ -139,9 +139,23 @@ def _read_static(name: str) -> str:
     return files("seq2see.render.html").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def _name_page(payload: Mapping[str, object]) -> str:
-    written = payload.get("target", payload.get("label", ""))
-    return str(payload.get("title") or f"{str(payload.get('source', ''))[:NAMED]} → {written}")
+def name_page(payload: Mapping[str, object]) -> str:
+    """Return the title of a page: that of the payload, or what a trace leads from and to.
+
+    Args:
+        payload: the values of the page, as for `render_page`.
+    """
+    if payload.get("title"):
+        return str(payload["title"])
+    source, written = (str(payload.get(side) or "") for side in ("source", "target"))
+    source = Path(source).name if payload.get("image") else source  # of an image, the path means nothing to others
+    sides = [_shorten(source), _shorten(written or str(payload.get("label") or ""))]
+    return " → ".join(sides) if any(sides) else "Attention weights"
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= NAMED else line[:NAMED] + "…"
 
 
 def _allow_only(style: str, script: str) -> str:

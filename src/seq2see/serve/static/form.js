@@ -4,33 +4,67 @@
 const SEARCHES = [["configured", "as configured"], ["greedy", "greedy"], ["beam", "beam"], ["mbr", "minimum Bayes risk"], ["sample", "sampling"]];
 const SEARCH_KINDS = SEARCHES.map(([kind]) => kind);
 
+const ACTIONS = { // what a run does: on its button, and while it works
+  translate: ["Translate", "Translating"],
+  predict: ["Predict", "Predicting"],
+  caption: ["Caption", "Captioning"],
+  classify: ["Classify", "Classifying"],
+};
+
+function nameAction(studio) {
+  return ACTIONS[findModel(studio, studio.request.model)?.action] ?? ACTIONS.predict;
+}
+
+function findModel(studio, name) {
+  return studio.models.find((model) => model.name === name);
+}
+
+// The input and its button stay; the rest folds away when there is something to see.
 function drawForm(studio) {
-  const names = studio.models.map((model) => (model.error ? `${model.name} (broken)` : model.name));
-  const form = make("form", { class: "ask" });
-  const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", placeholder: "Type a text and press Enter" });
-  const place = (name) => Math.max(studio.models.findIndex((model) => model.name === name), 0);
-  const run = makeSelect("Run", names, (index) => changeRun(studio, studio.models[index].name), place(studio.request.model));
-  const other = makeSelect("Compare with", ["nothing", ...names], (index) => {
-    studio.against = index ? studio.models[index - 1].name : null;
-    write(studio);
-  }, studio.against === null ? 0 : place(studio.against) + 1);
+  const model = findModel(studio, studio.request.model);
+  const form = make("form", { class: "ask", "aria-label": "Input" });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    restart(studio, studio.text.value);
+  });
+  studio.text = drawTextBox(studio, form);
+  const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), studio.text];
+  studio.button = make("button", { type: "submit", class: "primary" }, nameAction(studio)[0]);
+  studio.fold = make("details", { class: "fold", open: studio.results.length ? null : "" },
+    make("summary", {}, nameSettings(studio, model)), make("div", { class: "controls" }, ...drawRuns(studio, model), drawLeaveOut(studio, model), describeRun(model)),
+    model?.writes === "label" ? "" : drawSearch(studio));
+  form.append(studio.fold, ...input, make("div", { class: "buttons" }, studio.button));
+  showChosenImage(studio);
+  return form;
+}
+
+function nameSettings(studio, model) {
+  return make("span", {}, make("b", { dir: "auto" }, model?.name ?? "Run"), make("span", { class: "quiet" }, " · run and options"));
+}
+
+function drawTextBox(studio, form) {
+  const text = make("textarea", { id: "text", rows: 3, spellcheck: "false", dir: "auto", "aria-label": "Input", placeholder: "Type a text and press Enter" });
   text.value = studio.request.text;
   text.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
     form.requestSubmit();
   });
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    restart(studio, text.value);
-  });
-  const model = studio.models[place(studio.request.model)];
-  const button = make("button", { type: "submit", class: "primary" }, model?.writes === "label" ? "Label" : "Write");
-  const input = model?.source === "image" ? drawUpload(studio) : [make("label", { class: "name", for: "text" }, "Input"), text];
-  form.append(make("div", { class: "controls" }, run, other, drawLeaveOut(studio, model), describeRun(model)), ...input, model?.writes === "label" ? "" : drawSearch(studio),
-    make("div", { class: "buttons" }, button, ...drawTools(studio)));
-  studio.text = text;
-  return form;
+  return text;
+}
+
+// Which run answers, and which one beside it: only those that read the same kind of source can be compared.
+function drawRuns(studio, model) {
+  const name = (each) => (each.error ? `${each.name} (${each.loading ? "loading" : "broken"})` : each.name);
+  const place = (list, wanted) => list.findIndex((each) => each.name === wanted);
+  const { models } = studio;
+  const run = models.length < 2 ? null : makeSelect("Run", models.map(name), (index) => changeRun(studio, models[index].name), Math.max(place(models, studio.request.model), 0));
+  const others = models.filter((each) => each.name !== model?.name && !each.error && each.source === model?.source);
+  if (!others.length) return [run];
+  return [run, makeSelect("Compare with", ["nothing", ...others.map(name)], (index) => {
+    studio.against = index ? others[index - 1].name : null;
+    if (studio.request.text || studio.image) write(studio);
+  }, place(others, studio.against) + 1)];
 }
 
 // Leave-one-out: the probability drop of the output when each word of the source is left out.
@@ -53,23 +87,32 @@ function describeRun(model) {
 
 // An image instead of a text; it is too large for the address, so a link does not hold it.
 function drawUpload(studio) {
-  const file = make("input", { type: "file", id: "image", accept: "image/*" });
+  const file = make("input", { type: "file", id: "image", accept: "image/*", class: "unseen" });
   file.addEventListener("change", () => {
     const reader = new FileReader();
     reader.addEventListener("load", () => {
       studio.image = reader.result;
+      showChosenImage(studio);
       restart(studio, "");
     });
     if (file.files[0]) reader.readAsDataURL(file.files[0]);
   });
-  const field = make("div", { class: "drop" }, file, make("span", { class: "quiet" }, "or drop an image here"));
+  studio.chosen = make("img", { class: "chosen-image", alt: "the chosen image", hidden: "" });
+  const field = make("div", { class: "drop" }, studio.chosen, make("label", { class: "button" }, file, "Choose an image"),
+    make("span", { class: "quiet" }, "or drop one here"));
   field.addEventListener("dragover", (event) => event.preventDefault());
   field.addEventListener("drop", (event) => {
     event.preventDefault();
     file.files = event.dataTransfer.files;
     file.dispatchEvent(new Event("change"));
   });
-  return [make("label", { class: "name", for: "image" }, "Image"), field];
+  return [field];
+}
+
+function showChosenImage({ chosen, image }) {
+  if (!chosen || !image) return;
+  chosen.src = image;
+  chosen.hidden = false;
 }
 
 // The fields of the decoding options, as the server describes them.
@@ -95,8 +138,11 @@ function drawKinds(label, kind, onKind) {
   return makeSelect(label, SEARCHES.map(([, name]) => name), (index) => onKind(SEARCH_KINDS[index]), SEARCH_KINDS.indexOf(kind));
 }
 
-function listOptions(studio, kind) {
-  return studio.options.filter(({ searches }) => searches.includes(kind));
+// The options that have an effect on this run and search.
+function listOptions(studio, kind, model = studio.request.model) {
+  const { attention, source } = findModel(studio, model) ?? {};
+  const has = { attention, words: attention && source === "text", nothing: true };
+  return studio.options.filter(({ searches, needs }) => searches.includes(kind) && has[needs]);
 }
 
 const READERS = { // the value of a field, from its text
@@ -133,8 +179,8 @@ function drawBox({ name, kind, choices, minimum, maximum }) {
 }
 
 // Decoding options as a request has them.
-function packSearch(studio, { kind, ...values }) {
-  const given = listOptions(studio, kind).filter(({ name }) => values[name] !== undefined);
+function packSearch(studio, { kind, ...values }, model) {
+  const given = listOptions(studio, kind, model).filter(({ name }) => values[name] !== undefined);
   const body = Object.fromEntries(given.map(({ name }) => [name, values[name]]));
   if (kind === "greedy") body.beam = 1;
   if (kind === "beam" || kind === "mbr") body.beam ??= 5;
@@ -144,14 +190,13 @@ function packSearch(studio, { kind, ...values }) {
   return body;
 }
 
+// What can be done with an answer.
 function drawTools(studio) {
   const copy = make("button", { type: "button" }, "Copy JSON");
   copy.addEventListener("click", async () => report(studio, (await copyText(JSON.stringify(studio.results))) ? "Copied." : "The browser does not permit copying."));
   const save = make("button", { type: "button" }, "Save as one HTML file");
   save.addEventListener("click", () => savePage(studio));
-  studio.tools = [copy, save];
-  studio.tools.forEach((button) => { button.disabled = true; });
-  return studio.tools;
+  return [copy, save];
 }
 
 async function copyText(text) {

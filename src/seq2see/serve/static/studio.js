@@ -4,21 +4,27 @@ const FRESH = { model: null, text: "", search: { kind: "configured" }, prefix_id
 
 function drawStudio(payload) {
   const studio = { models: [], options: [], request: FRESH, before: null, against: null, look: {}, results: [], plan: [], turn: 0 };
+  document.getElementById("seq2see").classList.add("live");
   studio.top = make("div", {});
   studio.status = make("p", { class: "status", role: "status", "aria-live": "polite" });
   studio.spoken = make("p", { class: "spoken", dir: "auto", "aria-label": "Output, as it is written" });
   studio.interventions = make("details", { class: "whatif", hidden: "" });
-  studio.views = make("div", {});
+  studio.examples = make("div", { class: "greeting" });
+  studio.views = make("section", { class: "answer", "aria-label": "Output and attention" });
+  studio.tools = make("div", { class: "buttons tools", hidden: "" }, ...drawTools(studio));
+  studio.lines = make("div", { class: "all-lines" });
+  studio.sheet = make("div", { class: "studio" },
+    make("div", { class: "asking" }, studio.top, studio.status, studio.spoken, studio.examples, studio.interventions),
+    make("div", { class: "showing" }, studio.views, studio.tools, studio.lines));
   window.addEventListener("hashchange", () => restore(studio) && redraw(studio));
   begin(studio);
-  const about = make("p", { class: "quiet about" }, "Give a model something to read; see what it writes, and what it looks at for each token. ",
-    "Programs ask by ", make("a", { href: "docs" }, "the API"), ".");
-  return [make("h1", { class: "small-title" }, payload.title), about, studio.top, studio.status, studio.spoken, studio.interventions, studio.views];
+  const about = make("p", { class: "quiet about" }, make("span", {}, "What does a model look at for each token that it writes? Programs ask by "), make("a", { href: "docs" }, "the API"));
+  return [make("header", { class: "masthead" }, make("h1", {}, "seq2see"), about), studio.sheet];
 }
 
 async function begin(studio) {
   try {
-    const { models, options, bounds } = await callApi("/v1/models");
+    const { models, options, bounds } = await readModels(studio);
     Object.assign(studio, { models, options, bounds });
     studio.request = { ...FRESH, model: (models.find((model) => !model.error) ?? models[0])?.name ?? null };
     restore(studio);
@@ -27,6 +33,16 @@ async function begin(studio) {
   } catch (error) {
     if (error.status === 401) showTokenForm(studio);
     else report(studio, error.message, true);
+  }
+}
+
+// The runs, as soon as one of them is loaded or known to be broken.
+async function readModels(studio) {
+  for (;;) {
+    const found = await callApi("/v1/models");
+    if (!found.models.length || found.models.some((model) => !model.loading)) return found;
+    report(studio, "Loading the run …");
+    await new Promise((done) => { setTimeout(done, 500); });
   }
 }
 
@@ -46,7 +62,16 @@ function showTokenForm(studio) {
 
 function redraw(studio) {
   studio.top.replaceChildren(drawForm(studio));
+  nameWindow(studio);
+  greet(studio);
   if (studio.request.text) write(studio);
+}
+
+// The title of the window says what is to be seen, for tabs, bookmarks and screen readers.
+function nameWindow({ request, results }) {
+  const cut = (text) => (Array.from(text).length > 60 ? `${Array.from(text).slice(0, 60).join("")}…` : text);
+  const shown = results.length ? [`${cut(results[0].source)} → ${cut(results[0].target)}`] : [];
+  document.title = [...shown, ...(request.model ? [request.model] : []), "seq2see"].join(" · ");
 }
 
 function report(studio, sentence, wrong = false) {
@@ -64,17 +89,28 @@ function restart(studio, text) {
 
 // Another run, which may read something else.
 function changeRun(studio, model) {
-  studio.request = { ...studio.request, model };
+  Object.assign(studio, { request: { ...studio.request, model }, results: [], plan: [], against: null });
+  clearViews(studio);
   studio.top.replaceChildren(drawForm(studio));
+  nameWindow(studio);
+  greet(studio);
   if (readsImages(studio, model) ? studio.image : studio.request.text) restart(studio, studio.request.text);
 }
 
+// Nothing of another run stays while this one is asked.
+function clearViews(studio) {
+  studio.views.replaceChildren();
+  studio.spoken.replaceChildren();
+  studio.interventions.hidden = studio.tools.hidden = true;
+  studio.sheet.classList.remove("answered", "several");
+}
+
 function readsImages(studio, name) {
-  return studio.models.find((model) => model.name === name)?.source === "image";
+  return findModel(studio, name)?.source === "image";
 }
 
 function writesText(studio, name) {
-  return studio.models.find((model) => model.name === name)?.writes !== "label";
+  return findModel(studio, name)?.writes !== "label";
 }
 
 // A what-if: the request as it was stays beside the changed one.
@@ -103,7 +139,7 @@ function pack(studio, { model, text, search, prefix_ids, prefix, interventions, 
   const source = readsImages(studio, model) ? { image: studio.image } : { text };
   const body = { model, ...source, top_tokens: 8, history: true };
   if (writesText(studio, model)) { // a label has no decoding options and no prefix
-    Object.assign(body, packSearch(studio, search));
+    Object.assign(body, packSearch(studio, search, model));
     if (prefix_ids) body.prefix_ids = prefix_ids;
     if (prefix) body.prefix = prefix;
   }
@@ -121,7 +157,7 @@ async function write(studio) {
   studio.abort = new AbortController();
   const { turn, abort: { signal } } = studio;
   const plan = planViews(studio);
-  report(studio, "Writing …");
+  report(studio, `${nameAction(studio)[1]} …`);
   try {
     if (!studio.before) await showStream(studio, plan[0].body, signal);
     const results = await Promise.all(plan.map(({ body }) => callApi("/v1/explain", body, signal)));
@@ -139,6 +175,7 @@ async function write(studio) {
 // The output token by token, each with its probability; what a beam has only drafted is faint.
 async function showStream(studio, { top_tokens, history, interventions, leave_one_out, ...body }, signal) {
   const draft = make("span", { class: "draft" });
+  studio.spoken.hidden = false;
   studio.spoken.replaceChildren(draft);
   let certain = 0;
   await stream("/v1/predict/stream", body, signal, (name, data) => {
@@ -158,7 +195,11 @@ async function showStream(studio, { top_tokens, history, interventions, leave_on
 
 function show(studio) {
   const views = studio.results.map((trace, index) => ({ name: studio.plan[index].name, trace }));
-  studio.spoken.hidden = studio.before !== null;
+  studio.spoken.hidden = true; // the views have the same text, with what belongs to it
+  studio.sheet.classList.add("answered");
+  studio.sheet.classList.toggle("several", views.length > 1);
+  foldForm(studio, views.length > 1);
+  nameWindow(studio);
   studio.views.replaceChildren(drawBeside(views, {
     state: studio.look,
     onState: (state) => {
@@ -168,15 +209,30 @@ function show(studio) {
     },
     onToken: (index, token) => editToken(studio, studio.plan[index].request, studio.results[index], token),
   }));
-  studio.tools.forEach((button) => { button.disabled = false; });
+  studio.tools.hidden = false;
   showInterventions(studio);
+}
+
+// What was answered comes first: options, examples and lines fold, and open with a click.
+function foldForm(studio, several) {
+  studio.fold.open = false;
+  const [examples, lines] = [studio.examples, studio.lines].map((each) => each.querySelector("details"));
+  if (lines) lines.open = false;
+  if (examples && (several || !wide.matches)) examples.open = false;
 }
 
 function showInterventions(studio) {
   const content = drawInterventions(studio);
   studio.interventions.hidden = !content.length;
   if (studio.before) studio.interventions.open = true;
-  studio.interventions.replaceChildren(make("summary", {}, "What if a token, a head or the search were another?"), ...content, ...listInterventions(studio));
+  studio.interventions.replaceChildren(make("summary", {}, nameWhatIf(studio)), ...content, ...listInterventions(studio));
+}
+
+// What can be changed of this run and its answer.
+function nameWhatIf({ results: [trace] }) {
+  const parts = [trace.source_tokens?.some((token) => token.start < token.end) ? "a token" : null, trace.maps?.length ? "a head" : null, trace.probabilities ? null : "the search"].filter(Boolean);
+  const last = parts.pop();
+  return `What if ${[parts.join(", "), last].filter(Boolean).join(" or ")} were another?`;
 }
 
 // The whole state is in the address, so that it can be kept and sent.

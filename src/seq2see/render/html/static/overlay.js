@@ -35,9 +35,17 @@ function drawOverlay(trace, maps, { map, head, told }) {
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
   pointAtCells(view);
   showOverlay(view);
+  const several = view.words.length > 1; // a single label is no choice, and may be above with its probability
   return make("div", { class: "overlay" },
-    make("p", { class: "caption", dir: "auto" }, ...view.words),
-    drawOverlayControls(view), make("div", { class: "stage" }, view.canvas), view.slider, view.readout, drawRegions(trace));
+    several || !trace.probabilities ? make("p", { class: "caption", dir: "auto" }, ...view.words) : null,
+    drawOverlayControls(view), drawStages(view), several ? view.slider : null, view.readout, drawRegions(trace));
+}
+
+// The image as it is beside the veiled one: what is veiled could not be recognised otherwise.
+function drawStages({ trace, canvas }) {
+  const stage = (seen, name) => make("figure", { class: "stage" }, seen, make("figcaption", { class: "quiet" }, name));
+  const original = make("img", { src: trace.image, alt: "what the model reads" });
+  return make("div", { class: "stages" }, stage(original, "as the model reads it"), stage(canvas, "veiled where it attends little"));
 }
 
 // In the place of each region of the image, how the output's probability changes when the region is grey.

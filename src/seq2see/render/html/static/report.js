@@ -13,8 +13,22 @@ function drawReport(report) {
     ...drawSection("How it learned", learned),
     ...drawSection("Examples", examples.length ? examples : [say("No examples were kept.")]),
     ...drawSection("Worst mistakes", mistakes.length ? mistakes : [say(NO_MISTAKES)]),
+    ...(report.held_out?.lines.length ? drawSection("All lines", [drawReportLines(report)]) : []),
     ...drawSection("Facts", [drawFacts(report.facts)]),
   ];
+}
+
+// A line leads to its example, if the report has the attention behind it.
+function drawReportLines({ examples, mistakes, held_out }) {
+  const inside = new Set([...examples, ...mistakes].filter((example) => example.trace).map((example) => example.number));
+  const open = ({ number }) => {
+    const details = document.querySelector(`details[data-number="${number}"]`);
+    details.open = true;
+    details.querySelector("summary").focus({ preventScroll: true });
+    details.scrollIntoView({ block: "start" });
+  };
+  const note = inside.size ? "Lines with a blue number have their attention in this file: click to look inside. The page of seq2see serve looks inside any line." : "";
+  return drawLines(held_out, { canOpen: (line) => inside.has(line.number), open, note });
 }
 
 function drawSection(name, content) {
@@ -41,7 +55,7 @@ function drawFacts(facts) {
 function drawExample(example, open) {
   const line = drawSummary(example);
   if (!example.trace) return make("div", { class: "example" }, line, say(settings.no_attention));
-  const details = make("details", { class: "example" }, make("summary", {}, line));
+  const details = make("details", { class: "example", "data-number": example.number }, make("summary", {}, line));
   const draw = once(() => details.append(showTrace(example.trace)));
   details.addEventListener("toggle", () => details.open && draw());
   waiting.push(() => { draw(); details.open = true; });
