@@ -1,6 +1,7 @@
 """A server inside the test: clients speak to the application without a network, or to a port of its own."""
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -74,3 +75,18 @@ class listening:  # noqa: N801 (reads as what it does)
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
         self.thread.join(30)
+
+
+def speak(address: str, *sent: bytes) -> bytes:
+    """What comes back until the other side hangs up."""
+    host, port = address.removeprefix("http://").rstrip("/").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as line:
+        for each in sent:
+            line.sendall(each)
+        heard = b""
+        try:
+            while chunk := line.recv(65536):
+                heard += chunk
+        except ConnectionResetError:
+            pass
+        return heard

@@ -11,7 +11,7 @@ from seq2see.serve.bounds import BATCH_TOKENS, Bounds
 from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.fair_queue import FairQueue
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 
 GUIDE = Path(__file__).parent.parent.parent / "docs" / "guide" / "serving.md"
 

@@ -23,7 +23,7 @@ from seq2see.serve.bounds import Bounds
 from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 from seq2see.serve.response_schemas import ExplainResponse, ModelsResponse, PredictResponse
 from seq2see.serve.upload import check_image
 

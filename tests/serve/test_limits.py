@@ -173,11 +173,12 @@ def test_bounds_themselves_are_within_bounds(folders: list[Path], labels: Path) 
             for body, status in zip(bodies, (200, 422), strict=True):
                 answer = await client.post("/v1/predict", json={"model": "rnn", "text": "a", **body})
                 assert answer.status_code == status, (body, answer.text)
-        for sentence, status in (("a" * 8, 200), ("a" * 9, 409)):  # and a break behind it
-            answer = await client.post("/v1/predict", json={"model": "labels", "document": [sentence]})
+        documents = (["a" * 8], 200), (["a" * 9], 409), ([""] * 3, 200), ([""] * 4, 422)  # a break behind each
+        for sentences, status in documents:
+            answer = await client.post("/v1/predict", json={"model": "labels", "document": sentences})
             assert answer.status_code == status, answer.text
 
-    bounds = Bounds(text=9, texts=2, beam=3, samples=5, length=7, seconds=300.0)
+    bounds = Bounds(text=9, texts=2, sentences=3, beam=3, samples=5, length=7, seconds=300.0)
     ask([*folders, labels], talk, bounds=bounds)
 
 

@@ -115,11 +115,10 @@ def list_numbers(schema: Any, place: str = "") -> list[tuple[str, Any]]:
     return own + [found for name, each in schema.items() for found in list_numbers(each, f"{place}.{name}")]
 
 
-def test_every_number_of_a_request_has_a_minimum_and_a_maximum(folders: list[Path]) -> None:
+def test_every_number_of_the_api_has_a_minimum_and_a_maximum(folders: list[Path]) -> None:
     document = ask(folders[:1], lambda client, _: client.get("/openapi.json")).json()
-    bodies = {path: each["post"]["requestBody"] for path, each in document["paths"].items() if "post" in each}
-    found = list_numbers(bodies)
-    assert len(found) > 40
+    found = list_numbers(document)
+    assert len(found) > 60
     for place, schema in found:
         assert {"minimum", "exclusiveMinimum"} & schema.keys(), place
         assert {"maximum", "exclusiveMaximum"} & schema.keys(), place
@@ -193,3 +192,14 @@ def test_the_log_is_a_line_of_json_for_each_request(folders: list[Path], capfd: 
     assert (healthy["request_id"], healthy["path"], healthy["status"]) == ("abc-3", "/health", 200)
     assert (failed["request_id"], failed["level"], "TypeError" in failed["traceback"]) == ("abc-4", "error", True)
     assert (asked["request_id"], asked["method"], asked["status"]) == ("abc-4", "POST", 500)
+
+
+def test_every_error_of_the_api_has_one_schema(folders: list[Path]) -> None:
+    document = ask(folders[:1], lambda client, _: client.get("/openapi.json"), tokens=["secret"]).json()
+    for path, methods in document["paths"].items():
+        for operation in methods.values():
+            assert set(operation["responses"]) >= {"200", "400", "403", "413", "415", "421", "431", "500"}, path
+            assert ("401" in operation["responses"]) == (path.startswith("/v1/") or path == "/metrics")
+            for status, response in operation["responses"].items():
+                schema = {"$ref": "#/components/schemas/ErrorResponse"}
+                assert status == "200" or response["content"] == {"application/json": {"schema": schema}}

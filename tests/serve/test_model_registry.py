@@ -16,7 +16,7 @@ from seq2see.serve import model_registry
 from seq2see.serve.bounds import Bounds
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.model_registry import ModelRegistry
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 
 
 class SlowDisk:

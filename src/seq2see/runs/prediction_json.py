@@ -18,6 +18,8 @@ from seq2see.runs.prediction import Prediction
 
 AttentionForm = Literal["none", "words", "full"]  # nothing, one weight for each pair of words, or every map
 Probability = Annotated[float, Field(ge=0, le=1.0001)]  # with the last bits of a sum of floats
+Index = Annotated[int, Field(ge=0, le=2**53 - 1)]  # which programs that know floats alone can read, too
+Real = Annotated[float, Field(ge=-3.5e38, le=3.5e38)]  # what a float of 32 bits can be
 
 # of a trace; its texts are in the prediction, and the caller has the image
 ATTENTION_KEYS = ("source_tokens", "target_tokens", "maps", "memory_rows", "grid", "sentences")
@@ -28,8 +30,8 @@ class TokenJson(TypedDict):
     """A token and its place in the raw text."""
 
     text: Annotated[str, Field(description="The token as text.")]
-    start: Annotated[int, Field(description="The first of its characters in the raw text, counted from 0.")]
-    end: Annotated[int, Field(description="The character after its last one.")]
+    start: Annotated[Index, Field(description="The first of its characters in the raw text, counted from 0.")]
+    end: Annotated[Index, Field(description="The character after its last one.")]
     confidence: Annotated[Probability | None, Field(description="The probability that the model gave it.")]
 
 
@@ -39,13 +41,13 @@ class PredictionJson(TypedDict):
 
     source: Annotated[str | None, Field(description="The input; null for an image that was sent.")]
     text: Annotated[str, Field(description="The output: a text, or the chosen labels.")]
-    score: Annotated[float, Field(description="What outputs are ranked by: see the search; of labels, a probability.")]
+    score: Annotated[Real, Field(description="What outputs are ranked by: see the search; of labels, a probability.")]
     probability: Annotated[
         Probability | None, Field(description="The model's probability of the whole output; null for a blank source.")
     ]
     finished: Annotated[bool, Field(description="False if the output was cut at its maximum length.")]
     tokens: Annotated[list[TokenJson], Field(description="The tokens of a text, the end token last.")]
-    ids: Annotated[list[int], Field(description="The ids of the tokens, or of the labels.")]
+    ids: Annotated[list[Index], Field(description="The ids of the tokens, or of the labels.")]
     alternatives: Annotated[list["PredictionJson"], Field(description="Further outputs (n_best), best first.")]
     probabilities: NotRequired[
         Annotated[dict[str, Probability], Field(description="Of all labels, the likeliest first; not for a text.")]

@@ -19,21 +19,22 @@ from seq2see.serve.response_schemas import ErrorResponse
 Schema = dict[str, Any]  # a JSON schema, or a part of an OpenAPI document, as pydantic and FastAPI write it
 
 ERRORS = {
-    400: "The form cannot be read.",
+    400: "The form cannot be read, or the head of the request is not as it should be.",
     403: "Pages of other sites may not use this server.",
     404: "There is no such run.",
     408: "The body took too long to arrive.",
     409: "The request contradicts itself, or this run cannot do it; the sentence says why.",
-    413: "The body, or its image, is too large.",
-    415: "The body is neither JSON nor a form.",
+    413: "The body, its JSON or its image is too large.",
+    415: "The body is neither JSON nor a form, or it is compressed.",
     421: "The host of the request is not served.",
     422: "The body is not as it is described here; the sentence says where.",
-    429: "The queue is full; Retry-After says when to try again.",
+    429: "The queue is full, or the client has too many requests; Retry-After says when to try again.",
+    431: "The head of the request is too large.",
     500: "The server failed.",
     503: "The run cannot be used, or the server is about to stop.",
     504: "The response took too long.",
 }
-ALWAYS = (403, 413, 421, 500)  # errors of every path
+ALWAYS = (400, 403, 413, 415, 421, 431, 500)  # errors of every path
 EVENTS = {  # schema of the events of a stream
     "type": "object",
     "properties": {
@@ -108,9 +109,9 @@ def _bound(schema: Schema, bounds: Bounds, texts: int) -> None:
     bounded: dict[str, list[Schema]] = {
         "text": [text],
         "texts": [several],
-        "document": [text, {"type": "array", "items": text}],
+        "document": [text, {"type": "array", "items": text, "maxItems": bounds.sentences}],
         "image": [image],
-        "prefix": [text, {"type": "array", "items": text}],
+        "prefix": [text, {"type": "array", "items": text, "maxItems": texts}],
         "target": [text],
     }
     for name in bounded.keys() & properties.keys():

@@ -16,7 +16,7 @@ from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import INTERNAL_ERROR, App, Middleware
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 from seq2see.serve.routes import add_pages, add_prediction_routes, add_status_routes
 
 
@@ -75,7 +75,7 @@ def _add_error_handlers(app: FastAPI) -> None:
         assert isinstance(error, HTTPException)
         sentences = {
             404: f"there is nothing at {request.url.path[:80]}; see /docs.",
-            405: f"{request.url.path[:80]} does not take {request.method}; see /docs.",
+            405: f"{request.url.path[:80]} does not take {request.method[:20]}; see /docs.",
         }
         sentence = sentences.get(error.status_code, f"{error.detail}")
         return JSONResponse({"error": sentence}, status_code=error.status_code, headers=error.headers)

@@ -16,7 +16,7 @@ from seq2see.search.hypothesis import Hypothesis, SearchObserver
 from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.fair_queue import FairQueue
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 
 # The other texts of a batch change the last bits of a number (by about 1e-6). A text with a decision by less than this
 # margin (in log-probability or score) is decoded again alone, so that other texts never change its output.

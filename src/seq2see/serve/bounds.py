@@ -11,8 +11,10 @@ class Bounds:
 
     Args:
         body: the most bytes of a request.
+        values: the most values in the JSON of a request, however deep; reading them must not stop all other clients.
         text: the most characters of a text, of a document, of a prefix and of a target.
         texts: the most texts of a request.
+        sentences: the most sentences of a document that comes as a list.
         beam: the largest width of a beam, and the most outputs for a text.
         samples: the most pseudo-references of minimum Bayes risk (MBR) decoding.
         length: the largest max_length of a request, in tokens, and the most prefix_ids.
@@ -24,8 +26,10 @@ class Bounds:
     """
 
     body: int = 12_000_000
+    values: int = 20_000
     text: int = 5_000
     texts: int = 64
+    sentences: int = 1_000
     beam: int = 16
     samples: int = 64
     length: int = 1_000

@@ -18,7 +18,8 @@ from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.handler import RequestHandler, wait_for_disconnect
 from seq2see.serve.middleware import INTERNAL_ERROR, Receive, Scope, Send
 from seq2see.serve.prepared_request import PreparedRequest
-from seq2see.serve.requests import PredictRequest, RequestError
+from seq2see.serve.request_error import RequestError
+from seq2see.serve.requests import PredictRequest
 from seq2see.serve.stream import TokenStream, format_event
 
 Emit = Callable[[str, object], Awaitable[None]]  # sends an event: its name and its data

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from seq2see.serve.decode_job import DecodeJob
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 
 
 class FairQueue:

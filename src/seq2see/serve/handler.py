@@ -26,7 +26,8 @@ from seq2see.serve.middleware import CLIENT
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prepared_request import PreparedRequest
 from seq2see.serve.prometheus_metrics import ServerMetrics
-from seq2see.serve.requests import ExplainRequest, PredictRequest, RequestError
+from seq2see.serve.request_error import RequestError
+from seq2see.serve.requests import ExplainRequest, PredictRequest
 from seq2see.serve.responses import explain_source
 from seq2see.serve.upload import decode_image, keep_image
 

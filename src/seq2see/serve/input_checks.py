@@ -5,7 +5,8 @@ from collections.abc import Collection, Sequence
 from seq2see.data.modalities.modality import Name
 from seq2see.data.sentence_splitter import join_sentences
 from seq2see.serve.bounds import Bounds
-from seq2see.serve.requests import PredictRequest, RequestError
+from seq2see.serve.request_error import RequestError
+from seq2see.serve.requests import PredictRequest
 from seq2see.tasks.constraints import Prefix
 
 SOURCES: dict[Name, Collection[str]] = {
@@ -98,6 +99,8 @@ def list_prefixes(request: PredictRequest, count: int) -> Sequence[Prefix]:
 
 def _join_document(sentences: Sequence[str], bounds: Bounds) -> str:
     """Join the sentences of a document; together they may have as many characters as a text."""
+    if len(sentences) > bounds.sentences:
+        raise RequestError(f"a document may have {bounds.sentences:,} sentences; got {len(sentences):,}.")
     for place, sentence in enumerate(sentences, 1):
         _check_length(sentence, bounds, f" (sentence {place})")
     document = join_sentences(sentences)

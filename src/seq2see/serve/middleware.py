@@ -1,21 +1,18 @@
 """Middleware that checks host, origin, token and size of a request, and sends every error as one sentence of JSON."""
 
-import asyncio
-import hmac
 import ipaddress
 import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Any
 
 from seq2see.serve.bounds import Bounds
-from seq2see.serve.host_names import is_same_origin, parse_host
+from seq2see.serve.head_checks import check_form, check_host, check_token, read_headers
 from seq2see.serve.prometheus_metrics import ServerMetrics
+from seq2see.serve.request_error import RequestError
 from seq2see.serve.request_log import ID_HEADER, REQUEST_ID, choose_id, log_request
-from seq2see.serve.requests import RequestError
 
 Scope = MutableMapping[str, Any]  # of ASGI, like the types below
 Message = Scope
@@ -33,7 +30,6 @@ HEADERS = {
 }
 
 CLIENT = "seq2see.client"  # the key of the scope with the name of the client
-DRAIN_BYTES = 100_000_000  # that are read of a body that is too large
 
 log = logging.getLogger("seq2see.serve")
 
@@ -89,12 +85,7 @@ class Middleware:
 
     async def _answer(self, scope: Scope, receive: Receive, connection: "Connection") -> None:
         """Check the head of a request, and pass it to the application inside."""
-        try:
-            token = self.check(scope)
-        except RequestError as error:
-            if error.status == 413 and not any(name == b"expect" for name, _ in scope["headers"]):
-                await drain(receive, self.bounds.seconds)
-            raise
+        token = self.check(scope)
         client = name_client(scope, token if len(self.tokens) > 1 else None)
         scope = {**scope, CLIENT: client, "method": "GET" if connection.bodiless else scope["method"]}
         if not scope["path"].startswith("/v1/"):
@@ -125,41 +116,16 @@ class Middleware:
             The number of its token; None if none is needed.
 
         Raises:
-            RequestError: host, origin, size or token of the request are not acceptable.
+            RequestError: form, host, origin, size or token of the request are not acceptable.
         """
-        headers = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]]
-        self._check_host(headers)
-        known = dict(headers)
-        token = self._check_token(known) if self.tokens and needs_token(scope["path"]) else None
-        size = known.get("content-length", "0")
+        headers = read_headers(scope["headers"])
+        check_form(scope, headers)
+        check_host(headers, self.hosts)
+        token = check_token(headers, self.tokens) if self.tokens and needs_token(scope["path"]) else None
+        size = headers.get("content-length", ["0"])[0]
         if not size.isdecimal() or len(size) > 20 or int(size) > self.bounds.body:
             raise _too_large(self.bounds)
         return token
-
-    def _check_token(self, headers: Mapping[str, str]) -> int:
-        given = headers.get("authorization", "").removeprefix("Bearer ").encode("latin-1")
-        matches = [
-            hmac.compare_digest(given, token.encode()) for token in self.tokens
-        ]  # all, so that times say nothing
-        if not any(matches):
-            raise RequestError(
-                "the request must have the token of this server; send the header Authorization: Bearer TOKEN.",
-                status=401,
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-        return matches.index(True)
-
-    def _check_host(self, headers: Sequence[tuple[str, str]]) -> None:
-        """Refuse unknown host names (against DNS rebinding) and requests from pages of other sites."""
-        given = [value for name, value in headers if name == "host"]
-        host = parse_host(given[0]) if len(given) == 1 else None
-        if host is None or not (host.name in self.hosts or host.is_address):  # DNS cannot rebind an address
-            shown = given[0] if host is None and given else host.name if host is not None else ""
-            raise RequestError(
-                f"the host {shown[:80]!r} is not served; start with --allow-host to permit it.", status=421
-            )
-        if not all(is_same_origin(value, host) for name, value in headers if name == "origin"):
-            raise RequestError("pages of other sites may not use this server.", status=403)
 
     def _limit(self, receive: Receive) -> Receive:
         """Return a function that receives the body, and refuses it once it is too large, whatever its head says."""
@@ -170,8 +136,6 @@ class Middleware:
             message = await receive()
             total += len(message.get("body", b""))
             if total > self.bounds.body:
-                if message.get("more_body"):
-                    await drain(receive, self.bounds.seconds)
                 raise _too_large(self.bounds)
             return message
 
@@ -221,23 +185,6 @@ class Connection:
         kind = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self.send({"type": "http.response.start", "status": status, "headers": [*kind, *extra]})
         await self.send({"type": "http.response.body", "body": body})
-
-
-async def drain(receive: Receive, seconds: float) -> None:
-    """Read the rest of a body, within bounds, and drop it: a client that still sends would not read the response.
-
-    Args:
-        receive: receives the rest.
-        seconds: the longest time that it may take.
-    """
-    left = DRAIN_BYTES
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if not message.get("more_body"):
-                    return
 
 
 def name_client(scope: Scope, token: int | None) -> str:

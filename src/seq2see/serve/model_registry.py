@@ -12,7 +12,7 @@ from seq2see.core.registry import suggest
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.run import Run, load
 from seq2see.serve.bounds import Bounds
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
 from seq2see.serve.response_schemas import ModelInfo
 from seq2see.serve.run_description import describe_run
 from seq2see.serve.shared_call import SharedCall

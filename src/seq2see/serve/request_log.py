@@ -39,7 +39,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line)  # in ASCII: paths may hold what controls a terminal
 
 
 class TextFormatter(logging.Formatter):

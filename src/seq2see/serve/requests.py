@@ -1,38 +1,23 @@
 """The bodies of requests, and the bounds of what a request may ask for."""
 
-from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
-from seq2see.core.errors import Seq2SeeError
 from seq2see.core.interventions import COLDEST
 from seq2see.core.registry import complain, shorten, suggest
 from seq2see.runs.prediction_json import AttentionForm
 from seq2see.search.options import WHOLE, DecodeOptions, Word
+from seq2see.serve.body_checks import check_names, check_size
 from seq2see.serve.bounds import Bounds
+from seq2see.serve.request_error import RequestError
 
 # no unknown fields, no conversions between types, no infinities
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 Body = TypeVar("Body")
-
-
-class RequestError(Seq2SeeError):
-    """A request that is answered with an error: a sentence and an HTTP status.
-
-    Args:
-        message: the sentence.
-        status: the HTTP status. With 422 the request is not as the OpenAPI document says; with 409 it is, but it
-            contradicts itself, or the run cannot do it.
-        headers: further headers of the response, such as Retry-After.
-    """
-
-    def __init__(self, message: str, *, status: int = 422, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.status, self.headers = status, dict(headers or {})
 
 
 @checked(frozen=True, kw_only=True, config=STRICT)
@@ -144,20 +129,25 @@ class PageRequest:
     ]
 
 
-def read_body(shape: type[Body], body: bytes) -> Body:
+def read_body(shape: type[Body], body: bytes, bounds: Bounds) -> Body:
     """Parse a JSON body and check its fields.
 
     Args:
         shape: the class of the body, such as `PredictRequest`.
         body: the bytes of the body, UTF-8.
+        bounds: the most values that it may have.
 
     Raises:
-        RequestError: the body is not JSON, or not of this shape; its sentence says what is wrong first.
+        RequestError: the body has too many values, is not JSON, or is not of this shape; its sentence says what is
+            wrong first.
     """
+    check_size(body, bounds)
     try:
-        return TypeAdapter(shape).validate_json(body)
+        found = TypeAdapter(shape).validate_json(body)
     except ValidationError as error:
         raise RequestError(_explain(shape, error)) from None
+    check_names(body)
+    return found
 
 
 def _explain(shape: type[Body], error: ValidationError) -> str:

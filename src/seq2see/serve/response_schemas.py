@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from seq2see.runs.prediction_json import PredictionJson, Probability, TokenJson
+from seq2see.runs.prediction_json import Index, PredictionJson, Probability, Real, TokenJson
 
 Action = Literal["translate", "predict", "caption", "classify"]
 
@@ -41,7 +41,9 @@ class MapResponse(Response):
     """The weights of one attention map."""
 
     name: Annotated[str, Field(description="The path of the attention inside the model.")]
-    weights: Annotated[list[list[list[float]]], Field(description="By head, query and key; those of a query sum to 1.")]
+    weights: Annotated[
+        list[list[list[Probability]]], Field(description="By head, query and key; those of a query sum to 1.")
+    ]
     queries: Annotated[str, Field(description="The side of the queries: source, target, inputs or memory_rows.")]
     keys: Annotated[str, Field(description="The side of the keys, such as source.")]
 
@@ -49,7 +51,7 @@ class MapResponse(Response):
 class TopTokenResponse(Response):
     """One of the likeliest tokens at a position."""
 
-    id: Annotated[int, Field(description="The id of the token.")]
+    id: Annotated[Index, Field(description="The id of the token.")]
     text: Annotated[str, Field(description="The token as text.")]
     confidence: Annotated[Probability, Field(description="The probability that the model gives it.")]
 
@@ -57,29 +59,29 @@ class TopTokenResponse(Response):
 class BeamNodeResponse(Response):
     """A hypothesis of a beam: its parent with one more token."""
 
-    parent: Annotated[int | None, Field(description="The number of the parent in nodes; null for a first token.")]
-    id: Annotated[int, Field(description="The id of the last token.")]
+    parent: Annotated[Index | None, Field(description="The number of the parent in nodes; null for a first token.")]
+    id: Annotated[Index, Field(description="The id of the last token.")]
     text: Annotated[str, Field(description="The last token as text.")]
-    logprob: Annotated[float, Field(description="The log-probability of the last token.")]
-    total: Annotated[float, Field(description="The sum of the log-probabilities of all tokens.")]
+    logprob: Annotated[Real, Field(description="The log-probability of the last token.")]
+    total: Annotated[Real, Field(description="The sum of the log-probabilities of all tokens.")]
     kept: Annotated[bool, Field(description="Whether the beam kept the hypothesis.")]
-    score: Annotated[float | None, Field(description="The score of a finished output; null for others.")]
+    score: Annotated[Real | None, Field(description="The score of a finished output; null for others.")]
 
 
 class BeamTreeResponse(Response):
     """All hypotheses that a beam compared, as a tree."""
 
     nodes: Annotated[list[BeamNodeResponse], Field(description="The hypotheses; a parent comes before its children.")]
-    best: Annotated[int | None, Field(description="The number of the node that ends the output; null if none does.")]
+    best: Annotated[Index | None, Field(description="The number of the node that ends the output; null if none does.")]
 
 
 class ProbabilityDropResponse(Response):
     """The probability drop of the output without one word of the source, or without one region of an image."""
 
-    start: Annotated[int, Field(description="The first character of the word, or the number of the region.")]
-    end: Annotated[int, Field(description="The character behind the word, or the number of the region plus 1.")]
+    start: Annotated[Index, Field(description="The first character of the word, or the number of the region.")]
+    end: Annotated[Index, Field(description="The character behind the word, or the number of the region plus 1.")]
     drop: Annotated[
-        float, Field(description="The drop of the log-probability of a text, or of the probability of a label.")
+        Real, Field(description="The drop of the log-probability of a text, or of the probability of a label.")
     ]
     weight: Annotated[
         Probability | None, Field(description="Its share of the attention; null without cross-attention.")
@@ -93,15 +95,15 @@ class ExplainResponse(Response):
     model: Annotated[str, Field(description="The name of the run that answered.")]
     source: Annotated[str, Field(description="The source; `image` for an image.")]
     target: Annotated[str, Field(description="The output: a text, or the chosen labels.")]
-    score: Annotated[float | None, Field(description="What the search ranks outputs by; null for a given target.")]
+    score: Annotated[Real | None, Field(description="What the search ranks outputs by; null for a given target.")]
     finished: Annotated[bool, Field(description="False if the output was cut at its maximum length.")]
-    ids: Annotated[list[int], Field(description="The ids of the tokens, or of the labels.")]
+    ids: Annotated[list[Index], Field(description="The ids of the tokens, or of the labels.")]
     top_tokens: Annotated[
         list[list[TopTokenResponse]] | None, Field(description="The likeliest tokens at each position, if asked for.")
     ]
     history: Annotated[BeamTreeResponse | None, Field(description="The hypotheses of the beam, if asked for.")]
     drops: Annotated[list[ProbabilityDropResponse] | None, Field(description="The probability drops, if asked for.")]
-    regions: Annotated[list[int] | None, Field(description="Rows and columns of the regions of an image.")] = None
+    regions: Annotated[list[Index] | None, Field(description="Rows and columns of the regions of an image.")] = None
     agreement: Annotated[
         dict[str, JsonValue] | None, Field(description="Rank correlation of attention with probability drops.")
     ] = None
@@ -118,7 +120,7 @@ class ExplainResponse(Response):
     memory_rows: Annotated[list[TokenJson] | None, Field(description="The rows of a memory matrix that maps show.")] = (
         None
     )
-    grid: Annotated[list[int] | None, Field(description="Rows and columns of the cells of an image.")] = None
+    grid: Annotated[list[Index] | None, Field(description="Rows and columns of the cells of an image.")] = None
     image: Annotated[str | None, Field(description="The pixels that the model reads, as a data URL.")] = None
     label: Annotated[str | None, Field(description="The chosen labels.")] = None
     probabilities: Annotated[
@@ -147,7 +149,7 @@ class ModelInfo(Response):
     search: Annotated[str | Mapping[str, JsonValue] | None, Field(description="The search of its configuration.")] = (
         None
     )
-    parameters: Annotated[int | None, Field(description="The number of its weights.")] = None
+    parameters: Annotated[Index | None, Field(description="The number of its weights.")] = None
 
 
 class OptionInfo(Response):
@@ -166,8 +168,8 @@ class OptionInfo(Response):
         Field(description="What a run must have: attention to its source, or to words of a text; nothing: any run."),
     ]
     choices: Annotated[list[str], Field(description="The values of a choice; empty for other kinds.")]
-    minimum: Annotated[float | None, Field(description="The smallest value; null for none.")]
-    maximum: Annotated[float | None, Field(description="The largest value on this server; null for none.")]
+    minimum: Annotated[Real | None, Field(description="The smallest value; null for none.")]
+    maximum: Annotated[Real | None, Field(description="The largest value on this server; null for none.")]
 
 
 class ModelsResponse(Response):
@@ -175,13 +177,13 @@ class ModelsResponse(Response):
 
     models: Annotated[list[ModelInfo], Field(description="The runs; the first is the default.")]
     options: Annotated[list[OptionInfo], Field(description="The decoding options.")]
-    bounds: Annotated[dict[str, float], Field(description="How much a request may ask for, by the name of the bound.")]
+    bounds: Annotated[dict[str, Real], Field(description="How much a request may ask for, by the name of the bound.")]
 
 
 class HeldOutLineResponse(Response):
     """One input that a run was not trained on, and what it makes of it."""
 
-    number: Annotated[int, Field(description="The number of the input in its data, from 1.")]
+    number: Annotated[Index, Field(description="The number of the input in its data, from 1.")]
     source: Annotated[str, Field(description="The text of the input, or the name of an image.")]
     output: Annotated[str, Field(description="The output of the run.")]
     references: Annotated[list[str], Field(description="The correct outputs.")]
@@ -200,5 +202,5 @@ class HeldOutResponse(Response):
 
     model: Annotated[str, Field(description="The name of the run.")]
     data: Annotated[str, Field(description="The name of the data; empty if the run keeps no lines.")]
-    count: Annotated[int, Field(description="The number of inputs of the data, of which lines may be a part.")]
+    count: Annotated[Index, Field(description="The number of inputs of the data, of which lines may be a part.")]
     lines: Annotated[list[HeldOutLineResponse], Field(description="The lines, in the order of the data.")]

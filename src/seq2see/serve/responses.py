@@ -22,7 +22,8 @@ from seq2see.serve.batch_queue import predict
 from seq2see.serve.bounds import Bounds
 from seq2see.serve.decode_job import DecodeJob
 from seq2see.serve.decoding_cost import count_tokens
-from seq2see.serve.requests import ExplainRequest, RequestError
+from seq2see.serve.request_error import RequestError
+from seq2see.serve.requests import ExplainRequest
 from seq2see.serve.response_schemas import BeamNodeResponse, BeamTreeResponse, OptionInfo
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output

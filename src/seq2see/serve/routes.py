@@ -15,9 +15,11 @@ from starlette.requests import ClientDisconnect
 from seq2see.render.html.page import name_page, render_page
 from seq2see.runs.held_out_file import read_held_out
 from seq2see.serve.api_docs import EVENTS, describe_body, describe_errors, render_docs
+from seq2see.serve.bounds import Bounds
 from seq2see.serve.event_stream import EventStream
 from seq2see.serve.handler import RequestHandler
-from seq2see.serve.requests import ExplainRequest, PageRequest, PredictRequest, RequestError, read_body
+from seq2see.serve.request_error import RequestError
+from seq2see.serve.requests import ExplainRequest, PageRequest, PredictRequest, read_body
 from seq2see.serve.response_schemas import (
     ExplainResponse,
     HeldOutResponse,
@@ -38,7 +40,7 @@ READY_MODEL = {
 }
 HELD_OUT_MODEL = {**READY_MODEL, "description": "The name of a run; the first run if it is left out."}
 READY_SECONDS = 0.8  # how long readiness waits for a run; probes of Kubernetes wait for one second
-BODY_ERRORS = (400, 404, 408, 409, 415, 422, 429, 503, 504)
+BODY_ERRORS = (404, 408, 409, 422, 429, 503, 504)
 
 
 def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
@@ -58,7 +60,7 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
     )
     async def predict(request: Request) -> JSONResponse:
         """Predict the output for a text, several texts, an image or a document."""
-        found = await handler.predict(request, *await read_in_time(request, PredictRequest, bounds.seconds))
+        found = await handler.predict(request, *await read_in_time(request, PredictRequest, bounds))
         return JSONResponse(found)
 
     @app.post(
@@ -70,7 +72,7 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
     )
     async def stream(request: Request) -> EventStream:
         """Predict one output, sent as server-sent events: start, token (final), draft (of a beam), done, error."""
-        return EventStream(handler, request, *await read_in_time(request, PredictRequest, bounds.seconds))
+        return EventStream(handler, request, *await read_in_time(request, PredictRequest, bounds))
 
     @app.post(
         "/v1/explain",
@@ -80,7 +82,7 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
     )
     async def explain(request: Request) -> JSONResponse:
         """Show the attention of the model behind its output, or behind a given output."""
-        found = await handler.explain(request, *await read_in_time(request, ExplainRequest, bounds.seconds))
+        found = await handler.explain(request, *await read_in_time(request, ExplainRequest, bounds))
         return JSONResponse(found)
 
     @app.post(
@@ -91,7 +93,7 @@ def add_prediction_routes(app: FastAPI, handler: RequestHandler) -> None:
     )
     async def page(request: Request) -> Response:
         """Show explanations side by side, in one HTML file that needs no server."""
-        body, image = await read_in_time(request, PageRequest, bounds.seconds)
+        body, image = await read_in_time(request, PageRequest, bounds)
         if image is not None:
             raise RequestError("the body must be application/json, with images as base64.", status=415)
         deadline = handler.set_deadline()
@@ -159,7 +161,12 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
         if not handler.batcher.accepting:
             raise RequestError("the server is about to stop; try again later.", status=503)
         name = request.query_params.get("model")
-        await (handler.registry.find_any(READY_SECONDS) if name is None else handler.registry.find(name, READY_SECONDS))
+        registry = handler.registry
+        try:
+            await (registry.find_any(READY_SECONDS) if name is None else registry.find(name, READY_SECONDS))
+        except RequestError as error:  # whose sentence names runs and files, for which a token may be needed
+            reason = "there is no such run" if error.status == 404 else "the run is not ready"
+            raise RequestError(f"{reason}; see /v1/models.", status=error.status, headers=error.headers) from None
         return JSONResponse({"status": "ready"})
 
     @app.get("/metrics", response_class=PlainTextResponse, responses=describe_errors())
@@ -186,13 +193,13 @@ def add_pages(app: FastAPI) -> None:
         return HTMLResponse(render_docs(app.openapi(), str(request.base_url)))
 
 
-async def read_in_time(request: Request, shape: type[Body], seconds: float) -> tuple[Body, bytes | None]:
+async def read_in_time(request: Request, shape: type[Body], bounds: Bounds) -> tuple[Body, bytes | None]:
     """Read the body of a request and its image within a time limit.
 
     Args:
         request: the HTTP request.
         shape: the class of the body, such as `PredictRequest`.
-        seconds: the longest time that the body may take to arrive.
+        bounds: the longest time that the body may take to arrive, and how much it may hold.
 
     Returns:
         The body, and the bytes of the image of a form; None for a JSON body.
@@ -201,21 +208,22 @@ async def read_in_time(request: Request, shape: type[Body], seconds: float) -> t
         RequestError: the body takes too long, the client disconnects, or the body is not as `read_request` expects.
     """
     try:
-        async with asyncio.timeout(seconds):
-            return await read_request(request, shape)
+        async with asyncio.timeout(bounds.seconds):
+            return await read_request(request, shape, bounds)
     except TimeoutError:
-        sentence = f"the body must arrive within {seconds:g} s; got a part of it; send it faster."
+        sentence = f"the body must arrive within {bounds.seconds:g} s; got a part of it; send it faster."
         raise RequestError(sentence, status=408, headers={"Connection": "close"}) from None
     except ClientDisconnect:
         raise RequestError("the client disconnected.", status=499) from None
 
 
-async def read_request(request: Request, shape: type[Body]) -> tuple[Body, bytes | None]:
+async def read_request(request: Request, shape: type[Body], bounds: Bounds) -> tuple[Body, bytes | None]:
     """Read the body of a request: JSON, or a form with a file `image` and, if wanted, JSON in a field `request`.
 
     Args:
         request: the HTTP request.
         shape: the class of the body, such as `PredictRequest`.
+        bounds: how much it may hold.
 
     Returns:
         The body, and the bytes of the image of a form; None for a JSON body.
@@ -225,7 +233,7 @@ async def read_request(request: Request, shape: type[Body]) -> tuple[Body, bytes
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
-        return read_body(shape, await request.body()), None
+        return read_body(shape, await request.body(), bounds), None
     if kind != "multipart/form-data":
         raise RequestError("the body must be application/json or multipart/form-data.", status=415)
     try:
@@ -233,7 +241,11 @@ async def read_request(request: Request, shape: type[Body]) -> tuple[Body, bytes
             image, body = form.get("image"), form.get("request", "{}")
             if not isinstance(image, UploadFile) or not isinstance(body, str):
                 raise RequestError("a form must have a file `image`, and may have a field `request` with JSON.")
-            return read_body(shape, body.encode()), await image.read()
+            if not form.keys() <= {"image", "request"}:
+                raise RequestError(f"a form has `image` and `request` only; got {', '.join(sorted(form))[:80]}.")
+            return read_body(shape, body.encode(), bounds), await image.read()
     except (MultiPartException, HTTPException) as error:
         detail = error.message if isinstance(error, MultiPartException) else error.detail
         raise RequestError(f"the form cannot be read: {detail.rstrip('.')}.", status=400) from None
+    except UnicodeError:  # of a codec that the form names; some raise errors of their own
+        raise RequestError("the form cannot be read: its charset must be UTF-8.", status=400) from None

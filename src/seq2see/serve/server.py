@@ -1,108 +1,22 @@
-"""The server: uvicorn with timeouts for slow clients, and a shutdown that waits for all responses."""
+"""The server: uvicorn with our protocol of a connection, and a shutdown that waits for all responses."""
 
-import asyncio
-import json
 import logging
 import socket
 import ssl
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from seq2see.core.errors import Seq2SeeError
+from seq2see.serve.client_protocol import ClientProtocol
 from seq2see.serve.handler import RequestHandler
 from seq2see.serve.middleware import App
 from seq2see.serve.systemd import Watchdog, notify
-
-CLIENT_TIMEOUT_SECONDS = 30.0  # for the head of a request to arrive, or for a client to read a part of its response
-
-
-class ClientProtocol(H11Protocol):
-    """The protocol of one connection: it disconnects idle clients, and answers what is not HTTP with a sentence."""
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timer for the head of the first request.
-
-        Args:
-            transport: the connection.
-        """
-        super().connection_made(transport)
-        self._start_timer()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer.
-
-        Args:
-            exc: the error that ended the connection; None if one side closed it.
-        """
-        self._stop_timer()
-        super().connection_lost(exc)
-
-    def handle_events(self) -> None:
-        """Read what has arrived, and stop the timer when the head of a request is complete."""
-        before = self.cycle
-        super().handle_events()
-        if self.cycle is not before:  # a new request has begun
-            self._stop_timer()
-
-    def on_response_complete(self) -> None:
-        """Start the timer for the head of the next request."""
-        self._start_timer()
-        super().on_response_complete()
-
-    def pause_writing(self) -> None:
-        """Start the timer, because the client does not read as fast as the response is sent."""
-        super().pause_writing()
-        self._start_timer()
-
-    def resume_writing(self) -> None:
-        """Stop the timer, unless it waits for the next request."""
-        super().resume_writing()
-        if not self.cycle.response_complete:
-            self._stop_timer()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is not HTTP with one sentence of JSON, and close the connection.
-
-        Args:
-            msg: the message of uvicorn, which is not sent.
-        """
-        if self.conn.our_state is not h11.SEND_RESPONSE and self.conn.our_state is not h11.IDLE:
-            self.transport.abort()  # a response has begun; no other can be sent
-            return
-        body = json.dumps({"error": "the request must be HTTP/1.1; got something else."}).encode()
-        headers = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-        events: list[h11.Event] = [
-            h11.Response(status_code=400, reason=b"Bad Request", headers=list(headers.items())),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ]
-        for event in events:
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
-
-    def _start_timer(self) -> None:
-        """Disconnect the client if it stays idle for the timeout; one that reads, however slowly, stays connected."""
-        self._stop_timer()
-        unread = self.transport.get_write_buffer_size()
-        self._timer = self.loop.call_later(CLIENT_TIMEOUT_SECONDS, self._check_progress, unread)
-
-    def _check_progress(self, unread: int) -> None:
-        if self.transport.get_write_buffer_size() < unread:
-            self._start_timer()
-        else:
-            self.transport.abort()
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 class Server(uvicorn.Server):
@@ -123,10 +37,13 @@ class Server(uvicorn.Server):
         certificate: tuple[Path, Path] | None = None,
         proxies: Sequence[str] = (),
     ) -> None:
+        # all clients of a proxy have its address, so it has to limit their connections itself
+        most = None if proxies else handler.bounds.client_requests
+        protocol: Any = partial(ClientProtocol, most=most, counts=Counter())
         super().__init__(
             uvicorn.Config(
                 app,
-                http=ClientProtocol,
+                http=protocol,
                 ws="none",
                 lifespan="on",
                 log_config=None,
@@ -199,7 +116,11 @@ def open_socket(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=512)
+        listening = socket.create_server((host, port), family=family, backlog=512)
+        # connections inherit this; asyncio sets it for sockets of its own only, and without it every response waits
+        # for the client to confirm its head, which takes 40 ms
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or error
         raise Seq2SeeError(

@@ -13,7 +13,10 @@ from PIL import Image
 
 from seq2see.data.formats.image_file import list_formats
 from seq2see.serve.bounds import Bounds
-from seq2see.serve.requests import RequestError
+from seq2see.serve.request_error import RequestError
+
+JPEG_START, SCAN_START = b"\xff\xd8", b"\xff\xda"
+MOST_SCANS = 100  # of a JPEG; progressive ones have about 10. A scan of 60 bytes may cost all pixels again
 
 
 def decode_image(text: str) -> bytes:
@@ -42,6 +45,8 @@ def check_image(data: bytes, bounds: Bounds) -> str:
     Raises:
         RequestError: with status 413 if there are too many pixels, and 409 if the bytes are no complete image.
     """
+    if data.startswith(JPEG_START) and data.count(SCAN_START) > MOST_SCANS:
+        raise RequestError(f"a JPEG may have {MOST_SCANS} scans; got {data.count(SCAN_START):,}.", status=413)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
