@@ -17,7 +17,7 @@ from seq2see.serve.middleware import INTERNAL_ERROR, App, Middleware
 from seq2see.serve.model_registry import ModelRegistry
 from seq2see.serve.prometheus_metrics import ServerMetrics
 from seq2see.serve.request_error import RequestError
-from seq2see.serve.routes import add_pages, add_prediction_routes, add_status_routes
+from seq2see.serve.routes import add_pages, add_prediction_routes, add_run_routes, add_status_routes
 
 
 def make_app(
@@ -47,6 +47,7 @@ def make_app(
     )
     inner.state.handler = handler
     add_prediction_routes(inner, handler)
+    add_run_routes(inner, handler)
     add_status_routes(inner, handler)
     add_pages(inner)
     document = describe_api(inner, token=bool(tokens))

@@ -110,12 +110,12 @@ def _pack_views(traces: Sequence[Mapping[str, object]]) -> dict[str, object]:
     return {"title": f"{name_page(traces[0])} · {runs}", "views": views}
 
 
-def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
-    """Add the routes that describe the server: models, health, ready and metrics.
+def add_run_routes(app: FastAPI, handler: RequestHandler) -> None:
+    """Add the routes that describe the runs: models and held-out.
 
     Args:
         app: the application that gets the routes.
-        handler: knows the runs, the queue and the metrics.
+        handler: knows the runs and the bounds of requests.
     """
 
     @app.get("/v1/models", response_model=ModelsResponse, responses=describe_errors())
@@ -142,6 +142,15 @@ def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
         name, run = await handler.registry.find(request.query_params.get("model"))
         found = await asyncio.to_thread(read_held_out, run.folder)
         return JSONResponse({"model": name, **asdict(found)})
+
+
+def add_status_routes(app: FastAPI, handler: RequestHandler) -> None:
+    """Add the routes for monitoring: health, ready and metrics.
+
+    Args:
+        app: the application that gets the routes.
+        handler: knows the runs, the queue and the metrics.
+    """
 
     @app.get("/health", response_model=StatusResponse, responses=describe_errors())
     async def health() -> JSONResponse:
