@@ -198,6 +198,7 @@ def test_a_saved_page_needs_no_server(browser: Browser, address: str, folders: l
         time.sleep(0.05)
     browser.open(file.as_uri())
     browser.wait("document.querySelector('.grid')")
+    assert browser.run("document.title") == f"fade → {load(folders[1]).predict('fade').text} · heads"
     np.testing.assert_allclose(browser.run(READ_GRID), load(folders[1]).predict("fade").attention.weights, atol=1e-7)
     assert browser.complaints() == []
 

@@ -24,7 +24,7 @@ function drawLines(heldOut, { canOpen, open, note }) {
   const grid = make("table", { class: "lines-table" }, make("caption", { class: "unseen" }, `Lines of the ${heldOut.data}`),
     make("thead", {}, make("tr", {}, ...table.heads)), table.body);
   return make("section", { class: "held-out" }, make("p", { class: "quiet small" }, countLines(heldOut), note ? ` ${note}` : ""),
-    drawFilters(table, judged), make("div", { class: "scroller sideways" }, grid), table.told, table.more);
+    drawFilters(table, judged), make("div", { class: "scroller sideways", tabindex: 0, role: "region", "aria-label": "Lines" }, grid), table.told, table.more);
 }
 
 function countLines({ data, count, lines }) {
