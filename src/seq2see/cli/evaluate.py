@@ -18,6 +18,7 @@ from seq2see.cli.data_options import (
 )
 from seq2see.cli.inputs import check_pairs
 from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
+from seq2see.core.errors import Seq2SeeError
 from seq2see.core.plural import say_count
 from seq2see.search.options import DecodeOptions
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from seq2see.data.pairs import Pairs
+    from seq2see.explain.attention_agreement import AttentionAgreement
     from seq2see.metrics.text import Metric
+    from seq2see.runs.prediction import Prediction
     from seq2see.runs.run import Run
 
 
@@ -41,15 +44,22 @@ def evaluate(
     others: WithOption = None,
     workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
+    agreement: Annotated[
+        bool,
+        typer.Option("--agreement", help="Also measure whether attention agrees with leave-one-out."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
     """Score a run on pairs it has not seen.
 
     \b
-    Example:
+    Examples:
       seq2see evaluate runs/pairs test.tsv --json
+      seq2see evaluate runs/pairs test.tsv --agreement
     """
+    if agreement and others:
+        raise Seq2SeeError("--agreement measures the attention of one run; leave out --with.")
     import seq2see
     from seq2see.data.synthetic.shapes import read_things
     from seq2see.metrics.text import make_bleu
@@ -77,11 +87,30 @@ def evaluate(
         bleu_tokenizer=bleu_tokenizer,
         things=read_things(origin.file, encoding=origin.encoding),
     )
+    known = keep_agreement(loaded, predictions) if agreement else None
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
-        typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}))
+        found = {"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}
+        typer.echo(json.dumps(found if known is None else {**found, "attention_agreement": known.to_dict()}))
     else:
         show_metrics(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}")
+        if known is not None:
+            typer.echo(str(known))
+
+
+def keep_agreement(run: "Run", predictions: "Sequence[Prediction]") -> "AttentionAgreement":
+    """Measure whether the attention of a run agrees with leave-one-out, and write it into the run folder.
+
+    Args:
+        run: the run.
+        predictions: its predictions, of some of which attention and leave-one-out are compared.
+    """
+    from seq2see.runs.agreement_file import write_agreement
+    from seq2see.runs.agreement_measurement import measure_agreement
+
+    known = measure_agreement(run, predictions)
+    write_agreement(run.folder, known)
+    return known
 
 
 def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:

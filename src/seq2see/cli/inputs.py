@@ -11,6 +11,8 @@ import typer
 from seq2see.core.errors import DataError
 from seq2see.core.plural import say_count
 
+MAX_NAMED = 5  # unknown characters or words that a warning names
+
 if TYPE_CHECKING:
     from seq2see.data.modalities.modality import Modality
     from seq2see.data.pairs import Pairs
@@ -167,6 +169,37 @@ def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") 
             fg=typer.colors.YELLOW,
             err=True,
         )
+
+
+def warn_of_unknown(run: "Run", lines: Sequence[str]) -> None:
+    """Warn of characters and words that the vocabulary of a run lacks, because the run cannot tell them apart.
+
+    Args:
+        run: the run; nothing is printed if it reads images.
+        lines: the inputs.
+    """
+    from collections import Counter
+
+    from seq2see.core.registry import shorten
+    from seq2see.core.words import GRAPHEME
+    from seq2see.data.modalities.modality import find_unknown
+
+    found = [[token.text for token in find_unknown(run.task.source, line)] for line in lines]
+    counts = Counter(text for texts in found for text in texts)
+    if not counts:
+        return
+    have = sum(map(bool, found))
+    who = "the input" if len(lines) == 1 else f"{have:,} of {say_count(len(lines), 'line')}"
+    verb = "has" if have == 1 else "have"
+    kind = "characters" if all(GRAPHEME.fullmatch(text) for text in counts) else "words or characters"
+    most = counts.most_common(MAX_NAMED)
+    named = ", ".join(shorten(text) + (f" ({count:,})" if count > 1 else "") for text, count in most)
+    more = f" and {len(counts) - MAX_NAMED:,} others" if len(counts) > MAX_NAMED else ""
+    message = (
+        f"warning: {who} {verb} {kind} that the run does not know: {named}{more}; it reads each as the same unknown "
+        "token, so expect mistakes."
+    )
+    typer.secho(message, fg=typer.colors.YELLOW, err=True)
 
 
 def read_lines(file: Path, encoding: str | None = None) -> list[str]:

@@ -33,8 +33,13 @@ def inspect(
     heads: Annotated[bool, typer.Option("--heads", help="Show each head instead of their mean.")] = False,
     cells: Annotated[bool, typer.Option("--cells", help="Over an image: show cells as squares, not smooth.")] = False,
     leave_one_out: Annotated[
-        bool, typer.Option("--leave-one-out", help="Also measure the probability drop without each word or region.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            "--leave-one-out/--no-leave-one-out",
+            help="Also measure the probability drop without each word or region.",
+            show_default="where the attention of the run hardly agrees with it",
+        ),
+    ] = None,
     positions: Annotated[
         bool, typer.Option("--positions", help="Without an input: draw how similar the positions of its encoder are.")
     ] = False,
@@ -75,7 +80,7 @@ def inspect(
         print_trace(heading, trace, name=name, heads=heads)
     else:
         trace.renderer.save(trace, out, name=name, heads=heads, cells=cells)
-        typer.echo("\n".join([f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace)]))
+        typer.echo("\n".join([f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace), trace.caption]))
 
 
 def check_image_options(trace: "OutputTrace", out: Path | None, *, cells: bool) -> None:
@@ -111,19 +116,23 @@ def read_source(source: str) -> str:
     return "\n".join(split_lines(decode(read_bytes(Path(source[1:])), source[1:])))
 
 
-def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool) -> "OutputTrace":
+def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool | None) -> "OutputTrace":
     """Return the attention behind a prediction.
 
     Args:
         prediction: the prediction.
         maps: whether single maps or heads are asked for; behind a label, the trace is then that of the layers.
-        leave_one_out: whether to measure the probability drop without each part of the source.
+        leave_one_out: whether to measure the probability drop without each part of the source; None does so where the
+            attention of the run hardly agrees with these drops.
 
     Raises:
         Seq2SeeError: the model has no attention and no drops are asked for.
     """
     try:
-        trace = prediction.faithfulness if leave_one_out else prediction.attention
+        if leave_one_out is None:
+            trace = prediction.explanation
+        else:
+            trace = prediction.faithfulness if leave_one_out else prediction.attention
     except AttentionError as error:
         raise Seq2SeeError(f"{str(error).rstrip('.')}; --leave-one-out shows what its output needs.") from None
     return prediction.layers if maps and not trace.has_heads else trace

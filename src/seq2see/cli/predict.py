@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.data_options import EncodingOption, keep_inputs
-from seq2see.cli.inputs import warn_of_length
+from seq2see.cli.inputs import warn_of_length, warn_of_unknown
 from seq2see.cli.predicted_table import choose_kind, gather_inputs, save_table
 from seq2see.cli.search_options import (
     WithOption,
@@ -106,6 +106,7 @@ def predict(
     prefixes = read_prefixes(prefix, prefix_file, len(sources))
     if options.max_length is None:
         warn_of_length(loaded, sources, "or cut it, or give --max-length")
+    warn_of_unknown(loaded, sources)
     decoding = loaded.choose_decoding(options)
     several = max(len(sources), len(files or [])) > 1
     with start_workers(loaded, workers or choose_workers(loaded, len(sources), decoding.search)) as shared:

@@ -96,7 +96,8 @@ class Tokenizer(TextTarget):
             spans[0] = (0, 0)  # the mark put before the first word is no character of the text
         # what normalisation joined (a letter and its accent) belongs to the token before the gap
         nexts = [*(start for start, _ in spans), len(text)][1:]
-        tokens = [_trim(text, start, max(end, after)) for (start, end), after in zip(spans, nexts, strict=True)]
+        rows = zip(spans, nexts, encoded.ids, strict=True)
+        tokens = [_trim(text, start, max(end, after), unknown=i == UNKNOWN) for (start, end), after, i in rows]
         return Encoding((*encoded.ids, END), (*tokens, Token(SPECIAL_TOKENS[END], len(text), len(text))))
 
     def decode(self, ids: Sequence[int], *, unknown: Sequence[str] = ()) -> str:
@@ -158,8 +159,7 @@ class Tokenizer(TextTarget):
         Args:
             text: a raw text.
         """
-        encoding = self.encode(text)
-        return [token.text for number, token in zip(encoding.ids, encoding.tokens, strict=True) if number == UNKNOWN]
+        return [token.text for token in self.encode(text).tokens if token.unknown]
 
     def to_json(self) -> str:
         """Return the tokenizer as JSON, from which `from_json` makes it again."""
@@ -196,13 +196,13 @@ class Tokenizer(TextTarget):
         return [piece.replace(SPACE, " ") for piece in pieces]
 
 
-def _trim(text: str, start: int, end: int, confidence: float | None = None) -> Token:
+def _trim(text: str, start: int, end: int, confidence: float | None = None, *, unknown: bool = False) -> Token:
     """Return a token without the space before it; a token of spaces alone stays as it is."""
     piece = text[start:end]
     skipped = len(piece) - len(piece.lstrip())
     if 0 < skipped < len(piece):
         start += skipped
-    return Token(text[start:end], start, end, confidence)
+    return Token(text[start:end], start, end, confidence, unknown)
 
 
 @contextmanager

@@ -5,13 +5,16 @@ Kendall's tau of the two orders of the parts of an input tells how far both say 
 more attention is also the one that the output needs more with probability (1 + tau) / 2, where nothing is tied.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from seq2see.core.plural import say_count
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
+
+# What every view says of attention weights.
+MEANING = "An attention weight says where the model attended, not that its output needed what is there."
 
 # Below it, attention puts fewer than three of five pairs of parts in the order of leave-one-out. By chance it is half
 # of them: over 24 inputs of ten parts each, the mean tau of independent orders is 0 with a standard deviation of 0.05.
@@ -27,11 +30,13 @@ class AttentionAgreement:
         tau: the mean of Kendall's tau-b over the inputs; None if nothing was measured.
         count: the number of inputs whose parts could be ranked.
         reason: why nothing was measured; empty if it was.
+        condition: what has changed since it was measured, such as interventions; empty if nothing has.
     """
 
     tau: float | None = None
     count: int = 0
     reason: str = ""
+    condition: str = ""
 
     @property
     def is_weak(self) -> bool:
@@ -43,14 +48,23 @@ class AttentionAgreement:
         """Return what to read in place of attention that hardly agrees; empty otherwise."""
         return "read leave-one-out, not attention" if self.is_weak else ""
 
+    def under(self, condition: str) -> "AttentionAgreement":
+        """Return the same numbers with a remark that something has changed since they were measured.
+
+        Args:
+            condition: what has changed, as it is written behind the numbers.
+        """
+        return replace(self, condition=condition)
+
     def __str__(self) -> str:
+        condition = f" ({self.condition})" if self.condition else ""
         if self.tau is None:
-            return f"attention and leave-one-out were not compared: {self.reason}"
+            return f"attention and leave-one-out were not compared: {self.reason}{condition}"
         degree = "hardly agree" if self.is_weak else "agree" if self.tau >= STRONG_TAU else "agree in part"
         advice = f"; {self.advice}" if self.advice else ""
         return (
             f"attention and leave-one-out {degree}: mean Kendall's tau {self.tau:.2f} over "
-            f"{say_count(self.count, 'held-out input')}{advice}"
+            f"{say_count(self.count, 'held-out input')}{condition}{advice}"
         )
 
     def to_dict(self) -> "dict[str, JsonValue]":

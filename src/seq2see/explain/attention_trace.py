@@ -111,6 +111,11 @@ class AttentionTrace(OutputTrace):
         return any(each.is_cross_attention for each in self.maps)
 
     @property
+    def has_drops(self) -> bool:
+        """Return whether `drops` has any."""
+        return bool(self.drops)
+
+    @property
     def part_agreement(self) -> RankAgreement | None:
         """Return `agreement`."""
         return self.agreement

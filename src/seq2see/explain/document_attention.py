@@ -57,5 +57,5 @@ def _read_pool(trace: Trace, name: str) -> PoolWeights | None:
 def _weigh_words(sentence: Sentence, weights: PoolWeights | None, row: int) -> AttendedSentence:
     shares = [None] * len(sentence.words) if weights is None else weights[row].tolist()
     pairs = zip(sentence.words, shares, strict=False)  # weights are padded
-    words = (AttendedWord(word.text, word.start, word.end, share) for word, share in pairs)
+    words = (AttendedWord(word.text, word.start, word.end, share, unknown=word.unknown) for word, share in pairs)
     return AttendedSentence(*sentence.span, tuple(words))

@@ -31,6 +31,7 @@ class AttendedWord:
         end: where it ends.
         weight: its share of the attention of its sentence; None if no attention weighs words.
         drop: how much the probability of the label drops without it; None if it was not measured.
+        unknown: whether the vocabulary lacks it, so that it is read as the unknown token.
     """
 
     text: str
@@ -38,6 +39,7 @@ class AttendedWord:
     end: int
     weight: float | None = None
     drop: float | None = None
+    unknown: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,12 @@ class DocumentTrace(OutputTrace):
     word_agreement: RankAgreement | None = None
     sentence_agreement: RankAgreement | None = None
     run_agreement: AttentionAgreement | None = None
+
+    @property
+    def has_drops(self) -> bool:
+        """Return whether a sentence or a word has a drop."""
+        words = (word for each in self.sentences for word in each.words)
+        return any(each.drop is not None for each in self.sentences) or any(word.drop is not None for word in words)
 
     @property
     def part_agreement(self) -> RankAgreement | None:

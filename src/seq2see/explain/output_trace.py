@@ -13,7 +13,7 @@ from seq2see.core.json_text import write_payload
 from seq2see.core.registry import find
 from seq2see.core.words import Span
 from seq2see.data.modalities.modality import Modality
-from seq2see.explain.attention_agreement import AttentionAgreement
+from seq2see.explain.attention_agreement import MEANING, AttentionAgreement
 from seq2see.metrics.rank import RankAgreement
 
 if TYPE_CHECKING:
@@ -124,6 +124,22 @@ class OutputTrace(ABC):
     def weighs_source(self) -> bool:
         """Return whether parts of the source have attention weights."""
         return True
+
+    @property
+    @abstractmethod
+    def has_drops(self) -> bool:
+        """Return whether probability drops were measured."""
+
+    @property
+    def drops_first(self) -> bool:
+        """Return whether views show the drops before attention: attention of the run hardly agrees with them."""
+        return self.has_drops and self.run_agreement is not None and self.run_agreement.is_weak
+
+    @property
+    def caption(self) -> str:
+        """Return what views say beside attention: what it is, and whether that of the run agrees with leave-one-out."""
+        known = "" if self.run_agreement is None else str(self.run_agreement)
+        return " ".join([MEANING, f"{known[:1].upper()}{known[1:]}."] if known else [MEANING])
 
     @property
     @abstractmethod

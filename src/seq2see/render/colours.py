@@ -23,6 +23,7 @@ RUNS = (
 # neither black nor white, because images contain both.
 DIM, VEIL = 0.22, (52, 66, 102)
 MUTED = "#5b6675"  # of axes, legends and notes
+WRONG = "#a3331f"  # of what is wrong, or unknown to the run
 
 
 def mix_colour(weight: float, *, stops: Sequence[str]) -> str:

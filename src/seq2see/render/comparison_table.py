@@ -148,7 +148,7 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
 
 def _show(each: ComparedRun, references: Sequence[str], row: int) -> Example:
     one, (first, *others) = each.predictions[row], references
-    return Example(one.source, one.text, first, one.score, find_attention(one), others)
+    return Example(one.source, one.text, first, one.score, find_attention(one), others, unknown=one.unknown)
 
 
 def _list_names(names: Sequence[str]) -> str:

@@ -1,13 +1,15 @@
 """The label of a token: its text, with visible signs for spaces and control characters."""
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from seq2see.core.token import Token
 
 # Control characters get symbols of their own (U+2400 and on): a newline shows as ␊ and cannot break a layout.
 MARKS = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {"\x7f": "␡", " ": "␣", "\u00a0": "⍽"}
 EMPTY = "∅"
+UNKNOWN_MARK = "⁇"  # before an unknown token, where there may be no colours
+UNKNOWN_NOTE = "Not in the vocabulary of the run, which reads each as the same unknown token"
 _JOINERS = "\u200c\u200d"  # Persian and Hindi spelling and emoji need them, so they are text and not controls
 _CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
@@ -21,6 +23,25 @@ def show_text(text: str) -> str:
     shown = (MARKS.get(char, char) for char in text)
     kept = "".join(c for c in shown if c in _JOINERS or unicodedata.category(c) not in _CONTROLS)
     return kept.strip(_JOINERS) or EMPTY
+
+
+def label_token(token: Token) -> str:
+    """Return what is shown of a token: its text with visible signs, behind a mark if the vocabulary lacks it.
+
+    Args:
+        token: the token.
+    """
+    return (UNKNOWN_MARK if token.unknown else "") + show_text(token.text)
+
+
+def list_unknown(tokens: Iterable[Token]) -> str:
+    """Return a sentence that names the unknown tokens, each once; empty if there are none.
+
+    Args:
+        tokens: the tokens of a source.
+    """
+    found = dict.fromkeys(repr(show_text(token.text)) for token in tokens if token.unknown)
+    return f"{UNKNOWN_NOTE}: {', '.join(found)}" if found else ""
 
 
 def split_clusters(text: str) -> list[str]:

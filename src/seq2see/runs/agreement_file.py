@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from seq2see.core.errors import CheckpointError
@@ -27,7 +26,8 @@ def write_agreement(folder: "RunFolder", agreement: AttentionAgreement) -> None:
         folder: the run folder, with its weights.
         agreement: what was measured of these weights.
     """
-    content = {"agreement": asdict(agreement), "weights": read_weights_digest(folder)}
+    measured = {"tau": agreement.tau, "count": agreement.count, "reason": agreement.reason}
+    content = {"agreement": measured, "weights": read_weights_digest(folder)}
     write_atomic(folder.agreement_file, json.dumps({**content, "digest": _digest(content)}, indent=1) + "\n")
 
 
@@ -59,7 +59,7 @@ def read_agreement(folder: "RunFolder") -> AttentionAgreement:
 def _check(agreement: AttentionAgreement) -> AttentionAgreement:
     """Return what was read, if it can have been measured."""
     tau, count, reason = agreement.tau, agreement.count, agreement.reason
-    known = type(count) is int and isinstance(reason, str) and len(reason) <= MAX_REASON
+    known = type(count) is int and isinstance(reason, str) and len(reason) <= MAX_REASON and not agreement.condition
     measured = type(tau) in (int, float) and math.isfinite(tau or 0.0) and abs(tau or 0.0) <= 1 and count > 0
     if not known or (not measured and tau is not None):
         raise ValueError("this was never measured")

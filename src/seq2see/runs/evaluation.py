@@ -21,6 +21,8 @@ from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
 from seq2see.tasks.calibration import undo_temperature
 
+MAX_LEFT_OUT = 20_000  # tokens of all sources with a part left out, of one example of a report: about a second
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -154,13 +156,21 @@ def measure_word_error_rate(run: Run, pairs: Pairs) -> Metric:
 
 
 def find_attention(prediction: Prediction) -> OutputTrace | None:
-    """Return the attention behind a prediction; None for a blank source or a model that has none.
+    """Return the attention behind a prediction as views show it; None for a blank source or a model that has none.
+
+    Where the attention of the run hardly agrees with the probability drops, these are there, too, unless the source is
+    so long that leaving out each of its parts would take many seconds.
 
     Args:
         prediction: the prediction.
     """
+    run = prediction.run
     try:
-        return prediction.attention
+        trace = prediction.attention
+        if not run.agreement.is_weak:
+            return trace
+        parts = sum(len(group) for group in trace.list_parts(run.task.source, prediction.source))
+        return trace if parts * run.task.source.cost(prediction.source) > MAX_LEFT_OUT else prediction.explanation
     except Seq2SeeError:
         return None
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.interventions import Intervention, changing
 from seq2see.core.registry import shorten
+from seq2see.core.token import Token
+from seq2see.data.modalities.modality import find_unknown
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.classifier_attention import explain_label, explain_layers
 from seq2see.explain.occlusion import measure_drops
@@ -41,10 +43,15 @@ class Prediction(Output):
         return f"Prediction({shorten(self.text)} from {shorten(self.source)}{confidence})"
 
     @cached_property
+    def unknown(self) -> tuple[Token, ...]:
+        """Return the characters or words of the source that the run does not know, and reads as an unknown token."""
+        return find_unknown(self.run.task.source, self.source)
+
+    @cached_property
     def attention(self) -> OutputTrace:
         """Return the attention of the model under forced decoding of this output; of an ensemble, of its first run."""
-        # what was measured of a run holds without interventions
-        return self._replay_attention().with_run_agreement(None if self.interventions else self.run.agreement)
+        known = self.run.agreement.under("before the interventions") if self.interventions else self.run.agreement
+        return self._replay_attention().with_run_agreement(known)
 
     def _replay_attention(self) -> OutputTrace:
         if not self.ids:
@@ -76,6 +83,14 @@ class Prediction(Output):
         with changing(self.run.model, self.interventions):
             return measure_drops(self.run.task, self.run.model, trace, self)
 
+    @cached_property
+    def explanation(self) -> OutputTrace:
+        """Return what views show: the attention, with the probability drops in front where it hardly agrees with them.
+
+        Whether it does was measured on held-out inputs of the run (`Run.agreement`).
+        """
+        return self.faithfulness if self.run.agreement.is_weak else self.attention
+
     def with_run(self, run: "Run") -> "Prediction":
         """Return the prediction with another run behind it.
 
@@ -87,6 +102,6 @@ class Prediction(Output):
     def _repr_html_(self) -> str:
         heading = f"<p><code>{escape(self.source)}</code> → <b>{escape(self.text)}</b></p>"
         try:
-            return heading + self.attention._repr_html_()
+            return heading + self.explanation._repr_html_()
         except Seq2SeeError as error:
             return f"{heading}<p>{escape(str(error))}</p>"

@@ -22,7 +22,7 @@ Index = Annotated[int, Field(ge=0, le=2**53 - 1)]  # which programs that know fl
 Real = Annotated[float, Field(ge=-3.5e38, le=3.5e38)]  # what a float of 32 bits can be
 
 # of a trace; its texts are in the prediction, and the caller has the image
-ATTENTION_KEYS = ("source_tokens", "target_tokens", "maps", "memory_rows", "grid", "sentences")
+ATTENTION_KEYS = ("source_tokens", "target_tokens", "maps", "memory_rows", "grid", "sentences", "run_agreement")
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -33,6 +33,18 @@ class TokenJson(TypedDict):
     start: Annotated[Index, Field(description="The first of its characters in the raw text, counted from 0.")]
     end: Annotated[Index, Field(description="The character after its last one.")]
     confidence: Annotated[Probability | None, Field(description="The probability that the model gave it.")]
+    unknown: NotRequired[
+        Annotated[bool, Field(description="Whether the vocabulary lacks it, so that it is read as the unknown token.")]
+    ]
+
+
+@with_config(ConfigDict(extra="forbid"))
+class UnknownJson(TypedDict):
+    """A piece of the source that the vocabulary of the run does not have."""
+
+    text: Annotated[str, Field(description="The character or word.")]
+    start: Annotated[Index, Field(description="The first of its characters in the raw text, counted from 0.")]
+    end: Annotated[Index, Field(description="The character after its last one.")]
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -48,6 +60,9 @@ class PredictionJson(TypedDict):
     finished: Annotated[bool, Field(description="False if the output was cut at its maximum length.")]
     tokens: Annotated[list[TokenJson], Field(description="The tokens of a text, the end token last.")]
     ids: Annotated[list[Index], Field(description="The ids of the tokens, or of the labels.")]
+    unknown: Annotated[
+        list[UnknownJson], Field(description="What of the source the run does not know, and reads as an unknown token.")
+    ]
     alternatives: Annotated[list["PredictionJson"], Field(description="Further outputs (n_best), best first.")]
     probabilities: NotRequired[
         Annotated[dict[str, Probability], Field(description="Of all labels, the likeliest first; not for a text.")]
@@ -81,6 +96,7 @@ def describe_prediction(
         "finished": prediction.finished,
         "tokens": [describe_token(token) for token in prediction.tokens],
         "ids": list(prediction.ids),
+        "unknown": [{"text": each.text, "start": each.start, "end": each.end} for each in prediction.unknown],
         "alternatives": [
             describe_prediction(other, attention=attention, show_source=show_source)
             for other in prediction.alternatives
@@ -140,7 +156,8 @@ def weigh_words(prediction: Prediction) -> Mapping[str, object]:
         prediction: the prediction of a run that reads and writes texts.
 
     Returns:
-        `map`, `source_words` and `target_words` (character spans), and `weights`, a row for each target word.
+        `map`, `source_words` and `target_words` (character spans), `weights`, a row for each target word, and
+        `run_agreement`: whether attention of the run agrees with leave-one-out.
     """
     _, trace = next(trace_cross_attention(*prediction.run.transduction, [ForcedOutput.from_output(prediction)]))
     choice, units = default_head(trace), choose_units([trace.source], [trace.target])
@@ -150,4 +167,5 @@ def weigh_words(prediction: Prediction) -> Mapping[str, object]:
         "source_words": find_words(trace.source, units[0]),
         "target_words": find_words(trace.target, units[1]),
         "weights": weights[:, :-1].tolist(),  # the last column is what no word got
+        "run_agreement": prediction.run.agreement.to_dict(),
     }

@@ -197,7 +197,7 @@ class Run:
             own = self.predict(source)
             return own.faithfulness if occlusion else own.attention
         output = encode_target(self.task, self.task.source.check(source), target)
-        trace = explain_text(*self.transduction, output.source, output.ids)
+        trace = explain_text(*self.transduction, output.source, output.ids).with_run_agreement(self.agreement)
         return measure_drops(self.task, self.model, trace, output) if occlusion else trace
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -116,8 +116,12 @@ class ExplainRequest(PredictRequest):
     ] = 0
     history: Annotated[bool, Field(description="Add every hypothesis that a beam compared, as a tree.")] = False
     leave_one_out: Annotated[
-        bool, Field(description="Add the probability drop of the output when each word or region is left out.")
-    ] = False
+        bool | None,
+        Field(
+            description="Add the probability drop of the output when each word or region is left out; null does so if "
+            "the attention of the run hardly agrees with these drops, and the source is not too long."
+        ),
+    ] = None
 
 
 @checked(frozen=True, kw_only=True, config=STRICT)

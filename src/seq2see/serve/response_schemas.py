@@ -150,6 +150,10 @@ class ModelInfo(Response):
         None
     )
     parameters: Annotated[Index | None, Field(description="The number of its weights.")] = None
+    agreement: Annotated[
+        dict[str, JsonValue] | None,
+        Field(description="Whether its attention agrees with leave-one-out: mean Kendall's tau over held-out inputs."),
+    ] = None
 
 
 class OptionInfo(Response):

@@ -128,14 +128,15 @@ def explain_source(
         else:
             found = _encode_target(run, source, request.target, check)
         trace = _trace_output(run, found)
-        if request.leave_one_out and found.ids:
-            trace = _measure_drops(run, trace, found)
+        measured = found.ids and _measures_drops(run, trace, found.source, request)
+        if measured:
+            trace = measure_drops(run.task, run.model, trace, found)
         listed = run.task.writes_text and found.ids and request.top_tokens
         top = list_alternatives(*run.transduction, source, found.ids, count=request.top_tokens) if listed else None
     labels = {} if found.probabilities is None else {"label": found.text, "probabilities": dict(found.probabilities)}
     tree = describe_tree(run, observer, found.ids) if request.history else None
     return {
-        "drops": [] if request.leave_one_out and trace.has_heads else None,
+        "drops": [] if (measured or request.leave_one_out) and trace.has_heads else None,
         **trace.to_dict(),
         **labels,
         "target": found.text,
@@ -153,7 +154,7 @@ def _trace_output(run: Run, found: Output) -> OutputTrace:
         return (
             found.attention
             if isinstance(found, Prediction)
-            else explain_text(*run.transduction, found.source, found.ids)
+            else explain_text(*run.transduction, found.source, found.ids).with_run_agreement(run.agreement)
         )
     except Seq2SeeError:
         return trace_without_attention(run.task, found)
@@ -169,14 +170,16 @@ def _encode_target(run: Run, source: str, target: str, check: Check) -> Output:
     return output
 
 
-def _measure_drops(run: Run, trace: OutputTrace, found: Output) -> OutputTrace:
-    """Return the trace with the probability drop of each part of the source; refuse too many tokens."""
+def _measures_drops(run: Run, trace: OutputTrace, source: str, request: ExplainRequest) -> bool:
+    """Return whether to leave out each part of the source; refuse too many tokens if the request asks for it."""
+    if not (run.agreement.is_weak if request.leave_one_out is None else request.leave_one_out):
+        return False
     most = MAX_TOKENS_LEFT_OUT if run.task.writes_text else MAX_TOKENS_LEFT_OUT_LABELS
-    reads = _count_reads(run, trace, found.source)
-    if reads > most:
+    reads = _count_reads(run, trace, source)
+    if reads > most and request.leave_one_out:
         sentence = f"leave_one_out reads up to {most:,} tokens; got {reads:,}; shorten the source."
         raise RequestError(sentence, status=409)
-    return measure_drops(run.task, run.model, trace, found)
+    return reads <= most
 
 
 def _count_reads(run: Run, trace: OutputTrace, source: str) -> int:

@@ -29,6 +29,7 @@ def describe_run(name: str, run: Run) -> ModelInfo:
         attention=has_attention(run),
         search=run.config.search if isinstance(run.config.search, str) else dict(run.config.search),
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
+        agreement=run.agreement.to_dict(),
     )
 
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -139,7 +139,7 @@ class DocumentModality:
         sentences = []
         for start, end in split_sentences(source):
             encoding = self.words.encode(source[start:end])
-            moved = [Token(t.text, t.start + start, t.end + start) for t in encoding.tokens[:-1]]
+            moved = [replace(t, start=t.start + start, end=t.end + start) for t in encoding.tokens[:-1]]
             for first in range(0, len(moved), self.max_words):
                 piece = slice(first, min(first + self.max_words, len(moved)))
                 sentences.append(Sentence(encoding.ids[piece], tuple(moved[piece])))

@@ -49,6 +49,16 @@ class Sentence:
         return self.words[0].start, self.words[-1].end
 
 
+def find_unknown(modality: "Modality", source: str) -> tuple[Token, ...]:
+    """Return the pieces of a source that the vocabulary does not have: characters or words, as the tokenizer divides.
+
+    Args:
+        modality: how the source is read; an image has no such pieces.
+        source: a raw text, or the path of an image.
+    """
+    return tuple(word for sentence in modality.sentences(source) for word in sentence.words if word.unknown)
+
+
 class Sources(ABC):
     """All sources of a split, ready for an encoder."""
 

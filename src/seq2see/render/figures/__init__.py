@@ -4,6 +4,7 @@ __all__ = [
     "document_figure",
     "figure_file",
     "fonts",
+    "footnote",
     "heatmap",
     "length_curve",
     "notebook_figure",

@@ -8,15 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
 from seq2see.explain.document_trace import AttendedSentence, DocumentTrace
-from seq2see.render.colours import LIGHT, MUTED, WARM_LIGHT, mix_colour
+from seq2see.render.colours import LIGHT, MUTED, WARM_LIGHT, WRONG, mix_colour
 from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
+from seq2see.render.figures.footnote import wrap_notes
 from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.text_direction import Direction, find_direction, find_directions, find_runs, turn_brackets
-from seq2see.render.token_label import show_text
+from seq2see.render.token_label import UNKNOWN_NOTE, show_text
 
 WIDTH, SIDE, MARGIN = 9.0, 1.15, 0.2  # inches: of the figure, of the column of sentence weights, of each border
 ROOM = WIDTH - SIDE - 2 * MARGIN  # inches for a line of text
 LINE, SIZE = 0.25, 10.0  # inches from line to line, points of the text
+NOTE = 0.14  # inches from line to line of the notes
 DPI = 160
 LINES = 110  # lines of a figure; of a longer document, the sentences of least weight are left out
 FAINT = 0.02  # a word with at most this share of the largest strength stays white
@@ -33,6 +35,7 @@ class Placed:
         left: inches from the left border of the text to the word.
         width: the width of the word in inches.
         strength: sqrt(sentence weight) x word weight as a share of the largest one, 0 to 1; None without word weights.
+        unknown: whether the vocabulary lacks the word.
     """
 
     text: str
@@ -40,6 +43,7 @@ class Placed:
     left: float
     width: float
     strength: float | None
+    unknown: bool = False
 
 
 def draw_document(trace: DocumentTrace) -> Figure:
@@ -52,7 +56,8 @@ def draw_document(trace: DocumentTrace) -> Figure:
     ruler = _Ruler(fonts)
     sentences = [(sentence, list(_place(sentence, ruler, trace.max_strength))) for sentence in trace.sentences]
     kept = _keep(sentences)
-    height = LINE * (sum(_count(words) for _, words in kept) + 2) + 2 * MARGIN + 0.4
+    notes = wrap_notes(WIDTH - 2 * MARGIN, *_explain(trace, len(kept), fonts))
+    height = LINE * (sum(_count(words) for _, words in kept) + 2) + 2 * MARGIN + NOTE * len(notes)
     figure = NotebookFigure(figsize=(WIDTH, height))
     _write(figure, fonts, _name(trace), MARGIN, height - MARGIN - LINE / 2, size=SIZE + 1, weight="bold")
     top = height - MARGIN - 1.6 * LINE
@@ -60,7 +65,8 @@ def draw_document(trace: DocumentTrace) -> Figure:
     for sentence, words in kept:
         _draw_sentence(figure, fonts, sentence, words, top=top, largest=largest)
         top -= LINE * _count(words)
-    _write(figure, fonts, _explain(trace, len(kept), fonts), MARGIN, MARGIN + 0.08, size=7.5, color=MUTED)
+    for place, note in enumerate(reversed(notes)):
+        _write(figure, fonts, note, MARGIN, MARGIN + NOTE * place, size=7.0, color=MUTED)
     return figure
 
 
@@ -111,7 +117,7 @@ def _place_right(sentence: AttendedSentence, ruler: _Ruler, strongest: float) ->
         width = ruler(text)
         if left + width > ROOM and left:
             line, left = line + 1, 0.0
-        yield Placed(text, line, left, width, None if strength is None else strength / strongest)
+        yield Placed(text, line, left, width, None if strength is None else strength / strongest, word.unknown)
         left, last = left + width, word.end
 
 
@@ -129,7 +135,10 @@ def _draw_sentence(
         strength = word.strength or 0.0
         if strength > FAINT:
             _fill(figure, left, middle - 0.1, word.width, 0.2, mix_colour(strength, stops=LIGHT))
-        _write(figure, fonts, word.text, left, middle, color="white" if strength > 0.45 else INK)
+        ink = "white" if strength > 0.45 else INK
+        _write(figure, fonts, word.text, left, middle, color=ink)
+        if word.unknown:
+            _fill(figure, left, middle - 0.115, word.width, 0.02, WRONG)
 
 
 def _fill(figure: Figure, left: float, bottom: float, width: float, height: float, colour: str) -> None:
@@ -183,14 +192,16 @@ def _name(trace: DocumentTrace) -> str:
     return trace.label if chance is None else f"{trace.label}  {chance:.1%}"
 
 
-def _explain(trace: DocumentTrace, kept: int, fonts: Fonts) -> str:
-    """Return the footnote: what the colours and numbers mean, and what is left out."""
+def _explain(trace: DocumentTrace, kept: int, fonts: Fonts) -> list[str]:
+    """Return the notes: what the colours and numbers mean, what is left out, and what attention is."""
     notes = ["words: √ of the sentence's attention weight × the word's, darkest where it is largest"]
     notes += ["beside each sentence: its attention weight"] if not trace.is_flat else []
     measured = any(sentence.drop is not None for sentence in trace.sentences)
     notes += ["and how the probability changes without it"] if measured else []
     if kept < len(trace.sentences):
         notes.append(f"{len(trace.sentences) - kept} sentences of small weight are left out")
+    if any(word.unknown for sentence in trace.sentences for word in sentence.words):
+        notes.append(f"red line: {UNKNOWN_NOTE}")
     missing = explain_missing(fonts)
     notes += [missing] if missing else []
-    return "; ".join(notes[:1]) + "\n" + "; ".join(notes[1:])
+    return ["; ".join(notes), trace.caption]

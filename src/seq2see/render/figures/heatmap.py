@@ -11,11 +11,12 @@ from matplotlib.text import Text
 from seq2see.core.special_tokens import SPECIAL_TOKENS, START
 from seq2see.core.token import Token
 from seq2see.explain.attention_trace import AttentionTrace
-from seq2see.render.colours import LIGHT, MUTED
+from seq2see.render.colours import LIGHT, MUTED, WRONG
 from seq2see.render.figures.fonts import Fonts, choose_fonts, explain_missing
+from seq2see.render.figures.footnote import write_footnote
 from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.panel import Panel, explain_nothing, find_maps, list_panels
-from seq2see.render.token_label import are_characters, shorten, show_text, split_clusters
+from seq2see.render.token_label import UNKNOWN_NOTE, are_characters, shorten, show_text, split_clusters
 
 MAX_LABEL = 20  # characters; a longer label is cut
 MAX_INCHES = 28.0  # of a side without its labels; for more tokens the cells become smaller
@@ -47,7 +48,10 @@ def draw_heatmap(trace: AttentionTrace, *, name: str | None = None, heads: bool 
     for axes in grid[len(panels) :]:
         axes.set_axis_off()
     _draw_scale(figure, list(grid))
-    _draw_footnote(figure, fonts, shares=any(token.confidence is not None for token in trace.target_tokens))
+    shares = any(token.confidence is not None for token in trace.target_tokens)
+    unknown = any(token.unknown for token in trace.source_tokens)
+    notes = ["100%: probability of the token" if shares else "", f"red: {UNKNOWN_NOTE}" if unknown else ""]
+    write_footnote(figure, "; ".join(filter(None, [*notes, explain_missing(fonts)])), trace.caption)
     return figure
 
 
@@ -112,8 +116,8 @@ def _label_columns(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size:
     labels = _make_labels(tokens, fonts=fonts, size=size)
     axes.set_xticks([column + 0.5 for column in range(len(labels))], labels)
     upright = are_characters(tokens)
-    for text, label in zip(axes.get_xticklabels(), labels, strict=True):
-        _style_label(text, fonts=fonts, size=size)
+    for text, label, token in zip(axes.get_xticklabels(), labels, tokens, strict=True):
+        _style_label(text, fonts=fonts, size=size, unknown=token.unknown)
         if not upright or len(split_clusters(label)) > 1:
             text.set(rotation=90 if upright else 50, rotation_mode="anchor", ha="left")
             text.set_verticalalignment("center" if upright else "bottom")
@@ -124,8 +128,8 @@ def _label_rows(axes: Axes, tokens: tuple[Token, ...], *, fonts: Fonts, size: fl
     axes.set_yticks([row + 0.5 for row in range(len(labels))], labels)
     confident = any(token.confidence is not None for token in tokens)
     axes.tick_params(axis="y", pad=4 + size * 2.6 if confident else 4)
-    for text in axes.get_yticklabels():
-        _style_label(text, fonts=fonts, size=size)
+    for text, token in zip(axes.get_yticklabels(), tokens, strict=True):
+        _style_label(text, fonts=fonts, size=size, unknown=token.unknown)
     for row, token in enumerate(tokens):
         if token.confidence is not None and labels[row]:
             _write_confidence(axes, token.confidence, row=row, size=size)
@@ -138,7 +142,8 @@ def _make_labels(tokens: tuple[Token, ...], *, fonts: Fonts, size: float) -> lis
     return [label if place % step == 0 else "" for place, label in enumerate(labels)]
 
 
-def _style_label(text: Text, *, fonts: Fonts, size: float) -> None:
+def _style_label(text: Text, *, fonts: Fonts, size: float, unknown: bool) -> None:
+    text.set_color(WRONG if unknown else "black")
     text.set(family=fonts.families, fontsize=max(size, MIN_FONT) * _shrink(text.get_text(), fonts))
     text.set_parse_math(False)  # a token such as $ is no formula
 
@@ -156,10 +161,3 @@ def _draw_scale(figure: Figure, grid: list[Axes]) -> None:
     bar.outline.set_visible(False)
     bar.ax.tick_params(length=0, labelsize=8, labelcolor=MUTED)
     bar.ax.yaxis.label.set(color=MUTED, fontsize=9)
-
-
-def _draw_footnote(figure: Figure, fonts: Fonts, *, shares: bool) -> None:
-    """Write what the percentages beside the rows are, and which characters are shown as code points."""
-    notes = ["100%: probability of the token" if shares else "", explain_missing(fonts)]
-    if any(notes):
-        figure.supxlabel("; ".join(filter(None, notes)), fontsize=7, color=MUTED, x=0.01, ha="left")

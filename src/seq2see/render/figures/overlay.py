@@ -13,8 +13,9 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.image_grid import ImageArray
-from seq2see.render.colours import DIM, MUTED, VEIL
+from seq2see.render.colours import DIM, VEIL
 from seq2see.render.figures.fonts import choose_font, choose_fonts, explain_missing
+from seq2see.render.figures.footnote import write_footnote
 from seq2see.render.figures.notebook_figure import NotebookFigure
 from seq2see.render.panel import list_panels
 from seq2see.render.token_label import show_text
@@ -44,7 +45,8 @@ def draw_overlays(
     frames = list_frames(trace, name=name, heads=heads) if trace.maps else []
     if trace.regions is not None:
         drops = np.array([max(each.drop, 0.0) for each in trace.drops], dtype=np.float32)
-        frames.append(("probability drop\n(leave-one-out)", drops.reshape(trace.regions)))
+        needed = ("probability drop\n(leave-one-out)", drops.reshape(trace.regions))
+        frames = [needed, *frames] if trace.drops_first else [*frames, needed]
     columns = min(COLUMNS, len(frames) + 1)
     rows = math.ceil((len(frames) + 1) / columns)
     figure = NotebookFigure(figsize=(2.1 * columns, 2.35 * rows), layout="compressed")
@@ -60,7 +62,7 @@ def draw_overlays(
         heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
         heading.set_parse_math(False)
     notes = ["veiled: weight 0", "clear: the largest weight of each figure", explain_missing(fonts)]
-    figure.supxlabel("; ".join(filter(None, notes)), fontsize=7, color=MUTED, x=0.01, ha="left")
+    write_footnote(figure, "; ".join(filter(None, notes)), trace.caption if trace.maps else "")
     return figure
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 
 from seq2see.core.json_text import write_payload
 from seq2see.core.special_tokens import SPECIAL_TOKENS, START
+from seq2see.explain.attention_agreement import MEANING
 from seq2see.explain.rollout import ROLLOUT
 from seq2see.render.colours import DARK, DIM, LIGHT, RUNS, VEIL, WARM_DARK, WARM_LIGHT
 from seq2see.render.panel import NO_ATTENTION, NO_TOKENS
-from seq2see.render.token_label import EMPTY, MARKS
+from seq2see.render.token_label import EMPTY, MARKS, UNKNOWN_NOTE
 from seq2see.system.files import write_atomic
 
 # In the order of their dependencies.
 SCRIPTS = (
     *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
-    *("document.js", "beside.js", "curve.js", "lines.js", "report.js", "compare.js", "page.js"),
+    *("agreement.js", "document.js", "beside.js", "curve.js", "lines.js", "report.js", "compare.js", "page.js"),
 )
 # The constants that the script shares with figures and terminal, so that each is defined once.
 SETTINGS = {
@@ -35,6 +36,8 @@ SETTINGS = {
     "rollout": ROLLOUT,
     "veil": VEIL,
     "dim": DIM,
+    "meaning": MEANING,
+    "unknown": UNKNOWN_NOTE,
 }
 NAMED = 60  # characters of a text in the title of its page
 TEMPLATE = """<!doctype html>

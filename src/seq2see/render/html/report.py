@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pydantic import JsonValue
 from rapidfuzz.distance import Levenshtein
 
+from seq2see.core.token import Token
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.render.html.page import render_page
 from seq2see.runs.held_out_file import NOTHING, HeldOut
@@ -42,6 +43,8 @@ class Example:
         trace: the attention behind the output; None without attention.
         further_references: other correct outputs; if there are any, the page shows no differences from the reference.
         number: the number of the input in its data, from 1, by which the table of all lines leads here; None without.
+        unknown: the pieces of the source that the run does not know.
+        labels: the chosen and the correct labels; None if outputs are texts, which are compared by letters.
     """
 
     source: str
@@ -51,6 +54,8 @@ class Example:
     trace: OutputTrace | None = None
     further_references: Sequence[str] = ()
     number: int | None = None
+    unknown: Sequence[Token] = ()
+    labels: tuple[Sequence[str], Sequence[str]] | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,23 @@ def compare_texts(prediction: str, reference: str) -> list[JsonValue]:
     return [[e.tag, prediction[e.src_start : e.src_end], reference[e.dest_start : e.dest_end]] for e in edits]
 
 
+def compare_labels(chosen: Sequence[str], correct: Sequence[str]) -> list[JsonValue]:
+    """Return the edits that turn chosen labels into the correct ones, in the form of `compare_texts`.
+
+    Whole labels are compared, and their order has no meaning: those in both come first.
+
+    Args:
+        chosen: the labels that a model chose.
+        correct: the correct labels.
+    """
+    both = [each for each in chosen if each in correct]
+    wrong, missing = ([each for each in side if each not in both] for side in (chosen, correct))
+    shared = ", ".join(both)
+    gaps = [f"{shared}, " if both and side else shared for side in (wrong, missing)]
+    known: list[JsonValue] = [["equal", *gaps]] if both else []
+    return [*known, ["replace", ", ".join(wrong), ", ".join(missing)]]
+
+
 def pack_example(example: Example) -> dict[str, JsonValue]:
     """Return the payload of one output, in plain values that become JSON.
 
@@ -141,6 +163,13 @@ def pack_example(example: Example) -> dict[str, JsonValue]:
         "further_references": list(example.further_references),
         "score": example.score,
         "number": example.number,
-        "edits": [*compare_texts(example.target, example.reference or "")] if wrong else None,
+        "edits": _list_edits(example) if wrong else None,
+        "unknown": [{"start": each.start, "end": each.end} for each in example.unknown],
         "trace": None if example.trace is None else example.trace.renderer.pack(example.trace, max_weights=MAX_WEIGHTS),
     }
+
+
+def _list_edits(example: Example) -> list[JsonValue]:
+    if example.labels is not None:
+        return compare_labels(*example.labels)
+    return compare_texts(example.target, example.reference or "")

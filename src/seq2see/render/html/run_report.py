@@ -67,7 +67,10 @@ def make_example(result: Evaluation, row: int) -> Example:
     """
     one, others = result.predictions[row], result.further_references(row)
     reference = result.references[row] if others or not result.is_correct(row) else one.text
-    return Example(one.source, one.text, reference, one.score, find_attention(one), others, number=row + 1)
+    target = one.run.task.target
+    labels = None if one.run.task.writes_text else (target.labels(one.text), target.labels(reference))
+    trace, number = find_attention(one), row + 1
+    return Example(one.source, one.text, reference, one.score, trace, others, number, one.unknown, labels)
 
 
 def write_figures(run: Run, predictions: Sequence[Prediction]) -> list[Path]:

@@ -1,16 +1,21 @@
 """A document in the terminal: sentences with their attention weights beside them, words coloured by their weights."""
 
+from collections.abc import Sequence
+
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from seq2see.core.token import Token
 from seq2see.explain.document_trace import AttendedSentence, DocumentTrace
 from seq2see.metrics.rank import RankAgreement
 from seq2see.render.colours import DARK, WARM_DARK, mix_colour
-from seq2see.render.token_label import show_text
+from seq2see.render.token_label import UNKNOWN_MARK, list_unknown, show_text
 
 BARS = " ▏▎▍▌▋▊▉█"
 CELLS = 6  # terminal cells of the longest bar
+LEAVE_ONE_OUT = "Leave-one-out: what the output needs"
+ATTENTION = "Attention: where the model attended"
 HEAVIEST = 8  # the number of words in a list of the largest weights or drops
 
 
@@ -23,12 +28,22 @@ def render_document(trace: DocumentTrace, *, width: int | None = None) -> Table:
     """
     table = Table(show_header=False, box=None, padding=(0, 1, 0, 0), title=_title(trace), title_justify="left")
     table.width = width
+    empty = [] if trace.is_flat else [Text("")]
+    if trace.drops_first:
+        table.add_row(*empty, Text(f"{trace.caption}\n\n{LEAVE_ONE_OUT}"))
+        most = max((word.drop or 0.0 for each in trace.sentences for word in each.words), default=0.0) or 1.0
+        for sentence in trace.sentences:
+            shares = [max(word.drop or 0.0, 0.0) / most for word in sentence.words]
+            side = [] if trace.is_flat else [_render_drop(sentence)]
+            table.add_row(*side, _render_words(sentence, shares, stops=WARM_DARK))
+        table.add_row(*empty, Text(f"\n{ATTENTION}"))
     largest = max((sentence.weight or 0.0 for sentence in trace.sentences), default=0.0) or 1.0
     for sentence in trace.sentences:
         side = [] if trace.is_flat else [_render_weight(sentence, largest)]
-        table.add_row(*side, _render_words(sentence, trace.max_strength))
-    for line in _summarise(trace):
-        table.add_row(*([] if trace.is_flat else [Text("")]), Text(line, style="dim"))
+        shares = [(strength or 0.0) / trace.max_strength for strength in sentence.strengths]
+        table.add_row(*side, _render_words(sentence, shares, stops=DARK))
+    for line in [*_summarise(trace), *([] if trace.drops_first else [trace.caption])]:
+        table.add_row(*empty, Text(line, style="dim"))
     return table
 
 
@@ -43,23 +58,32 @@ def _render_weight(sentence: AttendedSentence, largest: float) -> Text:
         share = sentence.weight / largest
         colour = mix_colour(share, stops=WARM_DARK)
         text.append(f"{sentence.weight:.3f} ")
-        text.append(_draw_bar(share).ljust(CELLS), Style(color=colour))
+        text.append(draw_bar(share).ljust(CELLS), Style(color=colour))
     if sentence.drop is not None:
         text.append(f" {-sentence.drop:+.2f}", "dim")
     return text
 
 
-def _draw_bar(share: float) -> str:
+def _render_drop(sentence: AttendedSentence) -> Text:
+    return Text("" if sentence.drop is None else f"{-sentence.drop:+.2f}")
+
+
+def draw_bar(share: float) -> str:
+    """Return a bar of block characters.
+
+    Args:
+        share: the length as a share of the longest bar, 0 to 1.
+    """
     eighths = round(share * CELLS * 8)
     return BARS[-1] * (eighths // 8) + BARS[eighths % 8].strip()
 
 
-def _render_words(sentence: AttendedSentence, strongest: float) -> Text:
+def _render_words(sentence: AttendedSentence, shares: Sequence[float], *, stops: tuple[str, ...]) -> Text:
     text, last = Text(), sentence.start
-    for word, strength in zip(sentence.words, sentence.strengths, strict=True):
+    for word, share in zip(sentence.words, shares, strict=True):
         text.append(" " if word.start > last else "")
-        share = 0.0 if strength is None else strength / strongest
-        style = Style(bgcolor=mix_colour(share, stops=DARK), color="#10151d" if share > 0.6 else None)
+        style = Style(bgcolor=mix_colour(share, stops=stops), color="#10151d" if share > 0.6 else None)
+        text.append(UNKNOWN_MARK if word.unknown else "")
         text.append(show_text(word.text), style if share > 0.02 else None)
         last = word.end
     return text
@@ -74,6 +98,8 @@ def _summarise(trace: DocumentTrace) -> list[str]:
     largest = sorted(drops, key=lambda pair: -pair[0])[:HEAVIEST]
     needed = ", ".join(f"{show_text(text)} {-drop:+.2g}" for drop, text in largest)
     lines += [f"largest probability drops, word by word left out: {needed}"] if needed else []
+    unknown = list_unknown(Token(w.text, w.start, w.end, unknown=w.unknown) for s in trace.sentences for w in s.words)
+    lines = [f"{UNKNOWN_MARK} {unknown}", *lines] if unknown else lines
     agreements = (("sentences", trace.sentence_agreement), ("words", trace.word_agreement))
     return lines + [say_agreement(name, agreement) for name, agreement in agreements if agreement is not None]
 

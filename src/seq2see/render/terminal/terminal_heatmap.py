@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from rich import get_console
 from rich.cells import cell_len, set_cell_size
 from rich.style import Style
@@ -9,15 +10,16 @@ from rich.text import Text
 
 from seq2see.core.token import Token
 from seq2see.explain.attention_trace import AttentionTrace, ProbabilityDrop
-from seq2see.render.colours import DARK, mix_colour
+from seq2see.render.colours import DARK, WARM_DARK, mix_colour
 from seq2see.render.figures.overlay import Weights, list_frames
 from seq2see.render.panel import Panel, explain_nothing, list_panels
-from seq2see.render.terminal.terminal_document import HEAVIEST, say_agreement
-from seq2see.render.token_label import shorten, show_text, split_clusters
+from seq2see.render.terminal.terminal_document import ATTENTION, HEAVIEST, LEAVE_ONE_OUT, draw_bar, say_agreement
+from seq2see.render.token_label import UNKNOWN_MARK, label_token, list_unknown, shorten, show_text, split_clusters
 
 SHADES = " ░▒▓█"
 COLUMN = 2  # terminal cells of a weight: about a square, and wide enough for an East Asian character
 HEADER = 12  # characters of a source token, which is written downwards; a longer one is cut
+MAX_DROPS = 24  # parts whose drops are shown one by one
 LABEL = 18  # terminal cells of a target token; a longer one is cut
 
 
@@ -33,21 +35,64 @@ def render_terminal(
             there are several maps, the first and the last of their names.
         heads: whether to show each head instead of the mean over heads.
     """
+    width = width or get_console().width
     nothing = explain_nothing(trace)
     if nothing:
-        return Text("\n".join([nothing, *summarise_drops(trace)]))
+        unknown = list_unknown(trace.source_tokens)
+        return Text("\n".join([nothing, *([unknown] if unknown else []), *summarise_drops(trace)]))
     if trace.grid is not None:
-        return render_mosaic(trace, width=width or get_console().width, name=name, heads=heads)
+        return render_mosaic(trace, width=width, name=name, heads=heads)
     panels = list_panels(trace, name=name, heads=heads)
     shown = panels[-1:] if name is None and not heads else panels
-    lines: list[Text] = []
+    lines = render_drops_first(trace, width=width)
     for panel in shown:
-        lines += render_panel(panel, width=width or get_console().width)
+        lines += render_panel(panel, width=width)
     lines.append(render_legend(shares=any(token.confidence is not None for token in trace.target_tokens)))
     if name is None and len(trace.maps) > 1:
         lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
-    lines += [Text(line, style="dim") for line in summarise_drops(trace)]
-    return Text("\n", no_wrap=True, overflow="crop").join(lines)
+    return _join(lines, trace, width=width)
+
+
+def render_drops_first(trace: AttentionTrace, *, width: int) -> list[Text]:
+    """Return why leave-one-out comes before attention, and the drop of each part; nothing if attention comes first.
+
+    Args:
+        trace: the trace; of more than 24 parts, those with the largest drops are shown, in their order.
+        width: the terminal cells of a line.
+    """
+    if not trace.drops_first:
+        return []
+    heading = [*_wrap(Text(trace.caption), width), Text(""), Text(LEAVE_ONE_OUT, style="bold")]
+    most = max(max(each.drop for each in trace.drops), 1e-12)
+    if trace.regions is not None:
+        shares = np.array([max(each.drop, 0.0) for each in trace.drops], dtype=np.float32).reshape(trace.regions)
+        return [*heading, *_render_tile("brightness: the drop", shares), Text(""), Text(ATTENTION, style="bold")]
+    largest = sorted(trace.drops, key=lambda each: -each.drop)[:MAX_DROPS]
+    shown = [each for each in trace.drops if each in largest]
+    side = min(LABEL, max(cell_len(name_part(trace, each)) for each in shown))
+    rows = [_render_drop(name_part(trace, each), each.drop, most=most, side=side) for each in shown]
+    more = [Text(f"and {len(trace.drops) - len(shown)} parts with smaller drops", style="dim")]
+    return [*heading, *rows, *(more if len(shown) < len(trace.drops) else []), Text(""), Text(ATTENTION, style="bold")]
+
+
+def _render_drop(name: str, drop: float, *, most: float, side: int) -> Text:
+    share = max(drop, 0.0) / most
+    bar = (draw_bar(share), Style(color=mix_colour(share, stops=WARM_DARK)))
+    return Text.assemble(_fit(name, side), f" {-drop:+7.2f} ", bar)
+
+
+def _wrap(line: Text, width: int) -> list[Text]:
+    return list(line.wrap(get_console(), width))
+
+
+def _join(lines: list[Text], trace: AttentionTrace, *, width: int) -> Text:
+    """Return the lines above what is said below every map: unknown tokens, drops, and what attention is."""
+    unknown = list_unknown(trace.source_tokens)
+    below = [f"{UNKNOWN_MARK} {unknown}"] if unknown else []
+    below += [*summarise_drops(trace), *([] if trace.drops_first else [trace.caption])]
+    return Text("\n", no_wrap=True, overflow="crop").join(
+        [*lines, *(part for line in below for part in _wrap(Text(line, style="dim"), width))]
+    )
 
 
 def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads: bool) -> Text:
@@ -61,13 +106,12 @@ def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads:
     """
     tiles = [_render_tile(title, weights) for title, weights in list_frames(trace, name=name, heads=heads)]
     across = max(1, width // (max(tile[0].cell_len for tile in tiles) + 2))
-    lines: list[Text] = []
+    lines = render_drops_first(trace, width=width)
     for start in range(0, len(tiles), across):
         lines += [Text("  ").join(row) for row in zip(*tiles[start : start + across], strict=True)]
         lines.append(Text(""))
     lines.append(Text("brightness: 0 to the largest weight of each word", style="dim"))
-    lines += [Text(line, style="dim") for line in summarise_drops(trace)]
-    return Text("\n", no_wrap=True, overflow="crop").join(lines)
+    return _join(lines, trace, width=width)
 
 
 def summarise_drops(trace: AttentionTrace) -> list[str]:
@@ -148,7 +192,7 @@ def render_header(tokens: Sequence[Token]) -> list[Text]:
     Args:
         tokens: the tokens of the columns, at least one.
     """
-    words = [split_clusters(shorten(show_text(token.text), limit=HEADER)) for token in tokens]
+    words = [split_clusters(shorten(label_token(token), limit=HEADER)) for token in tokens]
     height = max(map(len, words))
     stacks = [[" "] * (height - len(word)) + word for word in words]
     return [Text("".join(_fit(letter, COLUMN) for letter in line)) for line in zip(*stacks, strict=True)]
@@ -162,7 +206,7 @@ def render_side(token: Token, *, width: int) -> Text:
         width: the terminal cells of the label, six of them for the confidence; a longer token is cut.
     """
     share = "" if token.confidence is None else f"{token.confidence:.0%}"
-    return Text.assemble(_fit(show_text(token.text), width - 6), (f"{share:>5} ", "dim"))
+    return Text.assemble(_fit(label_token(token), width - 6), (f"{share:>5} ", "dim"))
 
 
 def render_cells(weights: Sequence[float]) -> Text:
@@ -206,7 +250,7 @@ def measure_side(tokens: Sequence[Token]) -> int:
     Args:
         tokens: the tokens of the rows, at least one.
     """
-    return min(LABEL, max(cell_len(show_text(token.text)) for token in tokens)) + 6
+    return min(LABEL, max(cell_len(label_token(token)) for token in tokens)) + 6
 
 
 def _fit(label: str, width: int) -> str:

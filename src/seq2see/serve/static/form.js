@@ -70,7 +70,7 @@ function drawRuns(studio, model) {
 // Leave-one-out: the probability drop of the output when each word of the source is left out.
 function drawLeaveOut(studio, model) {
   const parts = model?.source === "image" ? "region" : "word";
-  return makeSwitch(`Leave out each ${parts} in turn`, studio.request.leave_one_out, (leave_one_out) => {
+  return makeSwitch(`Leave out each ${parts} in turn`, studio.request.leave_one_out ?? model?.agreement?.weak ?? false, (leave_one_out) => {
     studio.request = { ...studio.request, leave_one_out };
     if (studio.before) studio.before = { ...studio.before, leave_one_out };
     if (studio.request.text || studio.image) write(studio);

@@ -1,6 +1,6 @@
 // The page of the server: a request, its output as it is streamed, and the attention behind it.
 
-const FRESH = { model: null, text: "", search: { kind: "configured" }, prefix_ids: null, prefix: null, interventions: [], leave_one_out: false };
+const FRESH = { model: null, text: "", search: { kind: "configured" }, prefix_ids: null, prefix: null, interventions: [], leave_one_out: null };
 
 function drawStudio(payload) {
   const studio = { models: [], options: [], request: FRESH, before: null, against: null, look: {}, results: [], plan: [], turn: 0 };
@@ -144,7 +144,7 @@ function pack(studio, { model, text, search, prefix_ids, prefix, interventions, 
     if (prefix) body.prefix = prefix;
   }
   if (interventions.length) body.interventions = interventions;
-  if (leave_one_out) body.leave_one_out = true;
+  if (leave_one_out !== null) body.leave_one_out = leave_one_out; // null: where the run's attention hardly agrees with it
   return body;
 }
 

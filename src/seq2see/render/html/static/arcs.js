@@ -28,7 +28,7 @@ function drawTokens(view, side, way) {
   const items = side.tokens.map((token, index) => {
     const place = way === "row" ? { row: index, column: -1 } : { row: -1, column: index };
     const sure = token.confidence == null ? null : make("span", { class: "confidence" }, formatShare(token.confidence));
-    const item = make("button", { type: "button", class: "token" }, make("bdi", { dir: "auto" }, showText(token.text)), sure);
+    const item = make("button", { type: "button", class: "token" }, make("bdi", { class: markUnknown("", token), dir: "auto" }, showText(token.text)), sure);
     Object.assign(item.dataset, place);
     item.setAttribute("aria-label", describe(view, place).map((part) => part.textContent ?? part).join(""));
     return item;

@@ -69,8 +69,9 @@ function drawBuckets(sheet, score) {
 
 function drawSentence(runs, outputs, open) {
   const [{ source, reference, further_references }] = outputs;
-  const lines = [["source", source], ...[reference, ...further_references].map((text) => ["reference", text])].map(([name, text]) => make("span", { class: "line" },
-    make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, text)));
+  const unknown = outputs.map((each) => each.unknown).reduce((most, each) => (each.length > most.length ? each : most));
+  const lines = [["source", markSpans(source, unknown)], ...[reference, ...further_references].map((text) => ["reference", [text]])].map(([name, text]) => make("span", { class: "line" },
+    make("span", { class: "name" }, name), make("span", { class: "text", dir: "auto" }, ...text)));
   const details = make("details", { class: "example" }, make("summary", {}, make("div", { class: "lines" }, ...lines)));
   const draw = once(() => details.append(make("div", { class: "beside" }, ...outputs.map((output, run) => drawOutput(runs[run], run, output)))));
   details.addEventListener("toggle", () => details.open && draw());

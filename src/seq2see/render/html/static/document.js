@@ -1,12 +1,21 @@
 // A classified document as Yang et al. 2016 draw it: the attention weight of each sentence beside it, those of its words inside it.
 
 function drawDocument(trace) {
-  const view = { trace, chars: Array.from(trace.source), by: "weight" };
+  const view = makeDocumentView(trace, "weight");
+  const needed = leadsWithDrops(trace) ? makeDocumentView(trace, "drop") : null;
+  const unknown = drawUnknown(trace.sentences.flatMap(({ words }) => words));
+  return make("section", { class: "trace document" }, drawLabels(trace), unknown,
+    ...(needed ? putDropsFirst(trace, needed.table, needed.readout) : []), drawDocumentControls(view, needed),
+    say(tellColours(trace)), view.table, view.readout, needed ? null : drawCaption(trace), ...drawAgreements(trace));
+}
+
+// The sentences, painted by `weight` or by `drop`.
+function makeDocumentView(trace, by) {
+  const view = { trace, chars: Array.from(trace.source), by };
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
-  view.table = make("table", { class: "sentences" });
+  view.table = make("table", { class: `sentences by-${by}` });
   showSentences(view);
-  return make("section", { class: "trace document" },
-    drawLabels(trace), drawDocumentControls(view), say(tellColours(trace)), view.table, view.readout, ...drawAgreements(trace));
+  return view;
 }
 
 function drawLabels(trace) {
@@ -24,18 +33,18 @@ function hasDrops(trace) {
   return trace.sentences.some((s) => s.drop !== null || s.words.some((w) => w.drop !== null));
 }
 
-function drawDocumentControls(view) {
+function drawDocumentControls(view, needed) {
   const ways = ["attention weight", "probability drop"];
   const choose = (index) => { view.by = ["weight", "drop"][index]; showSentences(view); };
   const bar = drawBar();
   return make("div", { class: "controls" },
-    hasDrops(view.trace) ? makeSelect("Colours show", ways, choose) : null,
+    hasDrops(view.trace) && !needed ? makeSelect("Colours show", ways, choose) : null,
     make("span", { class: "legend" }, "0", bar, "the largest of the document"));
 }
 
 function tellColours(trace) {
   const whole = trace.sentences.some((s) => s.weight !== null) ? "The number beside a sentence (orange) is its attention weight in the document; " : "";
-  return `${whole}${whole ? "the" : "The"} bluer a word, the larger its attention weight. Point at a word for its numbers.`;
+  return `${whole}${whole ? "the" : "The"} stronger the blue of a word, the larger its attention weight. Point at a word for its numbers.`;
 }
 
 // How strongly a word is painted: sqrt(weight of its sentence) x its own weight, or the probability drop without it.
@@ -80,7 +89,7 @@ function drawAttendedWords(view, sentence) {
   for (const word of sentence.words) {
     if (word.start > last) nodes.push(view.chars.slice(last, word.start).join(""));
     const mark = word.start === word.end;
-    const span = make("span", { class: mark ? "seen mark" : "seen", tabindex: 0 },
+    const span = make("span", { class: markUnknown(mark ? "seen mark" : "seen", word), tabindex: 0 },
       mark ? showText(word.text) : view.chars.slice(word.start, word.end).join(""));
     const strength = measureStrength(view, sentence, word);
     if (strength !== null && strength > 0.01 * view.strongest) paint(span, strength / view.strongest);

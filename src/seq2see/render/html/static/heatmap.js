@@ -14,7 +14,8 @@ function showGrid(view) {
 }
 
 function showsDrops(view) {
-  return view.kind === "grid" && view.columns.side === "source" && view.trace.drops?.length > 0 && !view.trace.regions;
+  const { drops, regions } = view.trace;
+  return view.kind === "grid" && view.columns.side === "source" && drops?.length > 0 && !regions && !leadsWithDrops(view.trace);
 }
 
 // Below each word of the source, how the log-probability of the output changes without it.
@@ -31,8 +32,13 @@ function drawDrops({ columns, trace: { drops } }) {
   return make("tfoot", {}, make("tr", {}, make("th", { class: "without", scope: "row" }, "Without it"), ...cells.map(({ cell }) => cell)));
 }
 
+// How a log-probability or a probability changes: it goes down by the drop.
+function writeChange(drop) {
+  return `${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(Math.abs(drop) < 1 ? 2 : 1)}`;
+}
+
 function writeDrop(cell, drop, most) {
-  cell.append(`${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(Math.abs(drop) < 1 ? 2 : 1)}`);
+  cell.append(writeChange(drop));
   cell.title = formatDrop(drop);
   paint(cell, Math.max(drop, 0) / most, "warm_");
 }
@@ -60,7 +66,7 @@ function drawHeader(token, kind, row, column) {
   const cell = drawCell("th", kind, row, column);
   cell.scope = kind === "source" ? "col" : "row";
   const long = countLetters(showText(token.text)) > 1 ? "label long" : "label";
-  cell.append(make("bdi", { class: long, dir: "auto" }, showText(token.text)));
+  cell.append(make("bdi", { class: markUnknown(long, token), dir: "auto" }, showText(token.text)));
   if (token.confidence !== null && token.confidence !== undefined) {
     cell.append(make("span", { class: "confidence", title: "probability of the token" }, formatShare(token.confidence)));
   }

@@ -38,7 +38,8 @@ function drawOverlay(trace, maps, { map, head, told }) {
   const several = view.words.length > 1; // a single label is no choice, and may be above with its probability
   return make("div", { class: "overlay" },
     several || !trace.probabilities ? make("p", { class: "caption", dir: "auto" }, ...view.words) : null,
-    drawOverlayControls(view), drawStages(view), several ? view.slider : null, view.readout, drawRegions(trace));
+    drawOverlayControls(view), drawStages(view), several ? view.slider : null, view.readout,
+    leadsWithDrops(trace) ? "" : drawRegions(trace));
 }
 
 // The image as it is beside the veiled one: what is veiled could not be recognised otherwise.
@@ -179,23 +180,27 @@ function quoteWord(view, index) {
 }
 
 // The image as clear as the weights: it is drawn in full, and a veil is laid over it cell by cell.
-function paintImage(view, row) {
-  const { canvas, image } = view;
-  if (!image.complete) return;
+function paintVeil(canvas, image, weights, [rows, columns], { largest, smooth }) {
   const pen = canvas.getContext("2d");
-  const [rows, columns] = view.trace.grid;
-  const largest = view.whole ? 1 : Math.max(...row, 1e-9);
   const shade = document.createElement("canvas");
   [shade.width, shade.height] = [columns, rows];
   const dots = shade.getContext("2d").createImageData(columns, rows);
-  row.forEach((weight, cell) => {
+  weights.forEach((weight, cell) => {
     dots.data.set([...settings.veil, Math.round(255 * (1 - settings.dim) * (1 - Math.min(weight / largest, 1)))], cell * 4);
   });
   shade.getContext("2d").putImageData(dots, 0, 0);
   pen.drawImage(image, 0, 0, canvas.width, canvas.height);
-  pen.imageSmoothingEnabled = view.smooth;
+  pen.imageSmoothingEnabled = smooth;
   pen.imageSmoothingQuality = "high";
   pen.drawImage(shade, 0, 0, canvas.width, canvas.height);
+}
+
+function paintImage(view, row) {
+  const { canvas, image } = view;
+  if (!image.complete) return;
+  const [rows, columns] = view.trace.grid;
+  paintVeil(canvas, image, row, view.trace.grid, { largest: view.whole ? 1 : Math.max(...row, 1e-9), smooth: view.smooth });
+  const pen = canvas.getContext("2d");
   if (view.cell >= 0) {
     const [width, height] = [canvas.width / columns, canvas.height / rows];
     pen.strokeStyle = "#ffffff";

@@ -73,7 +73,7 @@ function once(act) {
 
 function drawSummary(example) {
   const verdict = judge(example);
-  const rows = [["source", [example.source]], ["prediction", markEdits(example, 1, "del")]];
+  const rows = [["source", markSpans(example.source, example.unknown)], ["prediction", markEdits(example, 1, "del")]];
   if (example.edits) rows.push(["reference", markEdits(example, 2, "ins")]);
   if (example.further_references.length) rows.push(...[example.reference, ...example.further_references].map((text) => ["reference", [text]]));
   const lines = rows.map(([name, content]) => make("span", { class: "line" },

@@ -27,8 +27,24 @@ function drawSide(view, side, place) {
 }
 
 function drawPlainTexts({ trace }) {
-  const texts = [["Source", trace.source], ["Target", trace.target]];
-  return texts.map(([name, text]) => nameText(name, make("p", { class: "raw", dir: "auto" }, text)));
+  const texts = [["Source", trace.source, trace.source_tokens.filter(({ unknown }) => unknown)], ["Target", trace.target, []]];
+  return texts.map(([name, text, unknown]) => nameText(name, make("p", { class: "raw", dir: "auto" }, ...markSpans(text, unknown))));
+}
+
+// A text whose spans of unknown characters or words are marked. Offsets count code points, as Python does.
+function markSpans(text, spans) {
+  const chars = Array.from(text);
+  const nodes = [];
+  let last = 0;
+  for (const { start, end } of spans) {
+    nodes.push(chars.slice(last, start).join(""), make("span", { class: "unknown", title: settings.unknown }, chars.slice(start, end).join("")));
+    last = end;
+  }
+  return [...nodes, chars.slice(last).join("")];
+}
+
+function markUnknown(kind, { unknown }) {
+  return unknown ? `${kind} unknown`.trim() : kind || null;
 }
 
 function nameText(name, node) {
@@ -55,7 +71,7 @@ function drawText(text, tokens, place) {
     addMarks(cut);
     if (i + 1 === cuts.length) return;
     const covering = tokens.flatMap((t, index) => (t.start <= cut && t.end >= cuts[i + 1] ? [index] : []));
-    add(chars.slice(cut, cuts[i + 1]).join(""), covering, "piece");
+    add(chars.slice(cut, cuts[i + 1]).join(""), covering, covering.some((index) => tokens[index].unknown) ? "piece unknown" : "piece");
   });
   return { node, segments };
 }

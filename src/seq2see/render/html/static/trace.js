@@ -10,8 +10,11 @@ function drawTrace(trace, options = {}) {
   const view = makeView(trace, options, why !== null);
   const note = why && make("p", { class: "quiet" }, why);
   const labels = trace.probabilities ? drawLabels(trace) : null;
-  const root = make("section", { class: "trace" }, view.texts, labels, note, ...(why ? drawBare(trace) : []), view.tabs, view.controls, view.remark,
-    make("div", {}, view.exhibit, view.readout), ...(!why && hidesDrops(trace) ? drawOcclusion(trace) : []));
+  const leads = !why && leadsWithDrops(trace);
+  const root = make("section", { class: "trace" }, ...(leads ? [labels, ...drawLead(trace)] : []), view.texts, drawUnknown(trace.source_tokens),
+    leads ? null : labels, note, ...(why ? drawBare(trace) : []), view.tabs, view.controls, view.remark,
+    make("div", {}, view.exhibit, view.readout), why || leads ? null : drawCaption(trace),
+    ...(!why && !leads && hidesDrops(trace) ? drawOcclusion(trace) : []));
   if (why) view.texts.replaceChildren(...drawPlainTexts(view));
   if (!why || trace.history) {
     fillTabs(view);

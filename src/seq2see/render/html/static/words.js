@@ -32,7 +32,7 @@ function joinTokens(parts, chars) {
   const [start, end] = [parts[0].start, parts.at(-1).end];
   const known = parts.every((part) => part.confidence !== null && part.confidence !== undefined);
   const confidence = known ? parts.reduce((product, part) => product * part.confidence, 1) : null;
-  return { text: chars.slice(start, end).join(""), start, end, confidence };
+  return { text: chars.slice(start, end).join(""), start, end, confidence, unknown: parts.some((part) => part.unknown) };
 }
 
 // The weights of a word: as a query the mean over its tokens, as a key their sum.
