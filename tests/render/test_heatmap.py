@@ -9,6 +9,7 @@ import pytest
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
+from seq2see.explain.attention_agreement import MEANING
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace
 from seq2see.render.figures import fonts as font
 from seq2see.render.figures.heatmap import MAX_INCHES, draw_heatmap
@@ -73,7 +74,7 @@ def test_what_no_font_has_is_spelled(
     figure = draw_heatmap(make_trace(["中", "a"], ["b"]))
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["U+4E2D", "a"]
     told = "100%: probability of the token; no font here has U+4E2D; install one that has"
-    assert figure.get_supxlabel() == told
+    assert " ".join(figure.get_supxlabel().split("\n")) == f"{told} {MEANING}"
 
 
 def test_size_is_bounded(make_trace: Callable[..., AttentionTrace]) -> None:

@@ -9,6 +9,7 @@ from PIL import Image
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.token import Token
+from seq2see.explain.attention_agreement import MEANING
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace
 from seq2see.render.colours import DIM, VEIL
 from seq2see.render.figures.fonts import choose_font
@@ -72,9 +73,15 @@ def test_what_no_font_can_draw_is_spelled_in_animations() -> None:
 
 
 def test_a_drawing_says_what_no_font_can_draw() -> None:
-    assert draw_overlays(make_trace()).get_supxlabel() == "veiled: weight 0; clear: the largest weight of each figure"
+    told = "veiled: weight 0; clear: the largest weight of each figure"
+    assert draw_overlays(make_trace()).get_supxlabel().split("\n") == [told, MEANING]
     nobody = replace(make_trace(), target_tokens=(Token("\U000f1234", 0, 1), Token("</s>", 1, 1)))
-    assert draw_overlays(nobody).get_supxlabel().endswith("; no font here has U+F1234; install one that has")
+    assert (
+        draw_overlays(nobody)
+        .get_supxlabel()
+        .split("\n")[0]
+        .endswith("; no font here has U+F1234; install one that has")
+    )
 
 
 def test_without_a_name_the_last_map_lies_over_the_image() -> None:

@@ -50,7 +50,7 @@ def test_everything_is_packed(hand_trace: AttentionTrace) -> None:
 
 def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_come_first() -> None:
     outputs = ["a dog runs", "a cat", "a dog"]
-    run = Mock(Run, task=Mock(is_correct=str.__eq__, source=Mock(tokenizer=None)))
+    run = Mock(Run, task=Mock(is_correct=str.__eq__, source=Mock(tokenizer=None, sentences=lambda _: [])))
     predictions = [Prediction(text, 0.5, (), (), f"{text}.png", run=run) for text in outputs]
     several = Evaluation("dev", ["a dog runs", "two men", "a dog"], predictions, [], [["one dog"], ["two women"], []])
     assert several.mistakes[0] == 1
@@ -66,7 +66,7 @@ def test_of_several_references_none_makes_a_mistake_and_the_farthest_captions_co
 
 def test_labels_are_right_however_they_are_written() -> None:
     target = Labels(separator="|").learn(["a|b", "b", "c"])
-    run = Mock(Run, task=Classification(Mock(), target))
+    run = Mock(Run, task=Classification(Mock(sentences=lambda _: []), target))
     outputs, references = ["b|a", "b", "c"], ["a | b", " b", "a|c"]
     predictions = [Prediction(text, 0.5, (), (), text, run=run) for text in outputs]
     result = Evaluation("dev", references, predictions, [])

@@ -8,16 +8,18 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from seen import make_tokens
+from seq2see.explain.attention_agreement import MEANING
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.render.colours import DARK
 from seq2see.render.terminal.terminal_heatmap import render_terminal, shade_weight
 
 
 def list_blocks(trace: AttentionTrace, *, width: int) -> list[list[str]]:
-    """The lines of each band: header and rows, without titles and legend."""
+    """The lines of each band: header and rows, without titles, legend and caption."""
     lines = render_terminal(trace, width=width).plain.split("\n")
     blocks: list[list[str]] = [[]]
-    for line in lines[:-1]:
+    legend = next(place for place, line in enumerate(lines) if "attention weight" in line)
+    for line in lines[:legend]:
         if line.strip() and not line.startswith("decoder"):
             blocks[-1].append(line)
         elif not line.strip():
@@ -32,9 +34,10 @@ def test_shades_by_hand(hand_trace: AttentionTrace) -> None:
         "x  97% ██  ",
         "y  97% ░░▓▓",
     ]
-    assert lines[-1].endswith(" 1  attention weight, 100%: probability of the token")
+    assert lines[5].endswith(" 1  attention weight, 100%: probability of the token")
+    assert " ".join(line.strip() for line in lines[6:]) == MEANING
     unsure = replace(hand_trace, target_tokens=make_tokens(["x", "y"], sure=False))
-    assert render_terminal(unsure, width=60).plain.endswith(" 1  attention weight")
+    assert render_terminal(unsure, width=60).plain.split("\n")[5].endswith(" 1  attention weight")
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,6 @@ def evaluate(
       seq2see evaluate runs/pairs test.tsv --json
       seq2see evaluate runs/pairs test.tsv --agreement
     """
-    if agreement and others:
-        raise Seq2SeeError("--agreement measures the attention of one run; leave out --with.")
     import seq2see
     from seq2see.data.synthetic.shapes import read_things
     from seq2see.metrics.text import make_bleu
@@ -67,6 +65,7 @@ def evaluate(
     from seq2see.runs.evaluation import evaluate as evaluate_run
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
 
+    refuse_several(others, agreement=agreement)
     origin = name_origin(data, source, target, fields, encoding=encoding)
     loaded = seq2see.load([run, *(others or [])], trust=trust)
     pairs, findings = read_as_trained(origin, loaded.config)
@@ -90,12 +89,26 @@ def evaluate(
     known = keep_agreement(loaded, predictions) if agreement else None
     if as_json:
         rows = {metric.name: asdict(metric) for metric in result.metrics}
-        found = {"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows}
-        typer.echo(json.dumps(found if known is None else {**found, "attention_agreement": known.to_dict()}))
-    else:
-        show_metrics(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}")
-        if known is not None:
-            typer.echo(str(known))
+        more = {} if known is None else {"attention_agreement": known.to_dict()}
+        typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows, **more}))
+        return
+    show_metrics(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}")
+    if known is not None:
+        typer.echo(str(known))
+
+
+def refuse_several(others: "Sequence[Path] | None", *, agreement: bool) -> None:
+    """Refuse to measure the attention of several runs together.
+
+    Args:
+        others: the runs of --with.
+        agreement: whether --agreement is given.
+
+    Raises:
+        Seq2SeeError: both are given.
+    """
+    if agreement and others:
+        raise Seq2SeeError("--agreement measures the attention of one run; leave out --with.")
 
 
 def keep_agreement(run: "Run", predictions: "Sequence[Prediction]") -> "AttentionAgreement":

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from seq2see.explain.output_trace import OutputTrace
     from seq2see.runs.prediction import Prediction
 
+LeaveOneOutOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--leave-one-out/--no-leave-one-out",
+        help="Also measure the probability drop without each word or region.",
+        show_default="where the attention of the run hardly agrees with it",
+    ),
+]
 FORMATS = (".html", ".png", ".svg", ".json", ".gif")
 
 
@@ -32,14 +40,7 @@ def inspect(
     ] = None,
     heads: Annotated[bool, typer.Option("--heads", help="Show each head instead of their mean.")] = False,
     cells: Annotated[bool, typer.Option("--cells", help="Over an image: show cells as squares, not smooth.")] = False,
-    leave_one_out: Annotated[
-        bool | None,
-        typer.Option(
-            "--leave-one-out/--no-leave-one-out",
-            help="Also measure the probability drop without each word or region.",
-            show_default="where the attention of the run hardly agrees with it",
-        ),
-    ] = None,
+    leave_one_out: LeaveOneOutOption = None,
     positions: Annotated[
         bool, typer.Option("--positions", help="Without an input: draw how similar the positions of its encoder are.")
     ] = False,
@@ -80,7 +81,8 @@ def inspect(
         print_trace(heading, trace, name=name, heads=heads)
     else:
         trace.renderer.save(trace, out, name=name, heads=heads, cells=cells)
-        typer.echo("\n".join([f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace), trace.caption]))
+        told = [f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace), trace.caption]
+        typer.echo("\n".join(filter(None, told)))
 
 
 def check_image_options(trace: "OutputTrace", out: Path | None, *, cells: bool) -> None:

@@ -66,7 +66,8 @@ def render_drops_first(trace: AttentionTrace, *, width: int) -> list[Text]:
     most = max(max(each.drop for each in trace.drops), 1e-12)
     if trace.regions is not None:
         shares = np.array([max(each.drop, 0.0) for each in trace.drops], dtype=np.float32).reshape(trace.regions)
-        return [*heading, *_render_tile("brightness: the drop", shares), Text(""), Text(ATTENTION, style="bold")]
+        told = Text("brightness: 0 to the largest drop of a region", style="dim")
+        return [*heading, *_render_tile("", shares)[1:], told, Text(""), Text(ATTENTION, style="bold")]
     largest = sorted(trace.drops, key=lambda each: -each.drop)[:MAX_DROPS]
     shown = [each for each in trace.drops if each in largest]
     side = min(LABEL, max(cell_len(name_part(trace, each)) for each in shown))
