@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from seq2see.runs.prediction import Prediction
     from seq2see.runs.run import Run
 
+AgreementOption = Annotated[
+    bool, typer.Option("--agreement", help="Also measure whether attention agrees with leave-one-out, and keep it.")
+]
+
 
 @with_decode_options(leave_out=["n_best"])
 def evaluate(
@@ -44,10 +48,7 @@ def evaluate(
     others: WithOption = None,
     workers: WorkersOption = 0,
     bleu_tokenizer: BleuOption = "13a",
-    agreement: Annotated[
-        bool,
-        typer.Option("--agreement", help="Also measure whether attention agrees with leave-one-out."),
-    ] = False,
+    agreement: AgreementOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:

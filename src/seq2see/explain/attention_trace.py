@@ -111,6 +111,11 @@ class AttentionTrace(OutputTrace):
         return any(each.is_cross_attention for each in self.maps)
 
     @property
+    def caption(self) -> str:
+        """Return what attention is, and whether that of the run agrees with leave-one-out; empty without maps."""
+        return super().caption if self.maps else ""
+
+    @property
     def has_drops(self) -> bool:
         """Return whether `drops` has any."""
         return bool(self.drops)

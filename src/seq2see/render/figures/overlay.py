@@ -62,7 +62,7 @@ def draw_overlays(
         heading = axes[place].set_title(lines, fontsize=8, family=list(fonts.families))
         heading.set_parse_math(False)
     notes = ["veiled: weight 0", "clear: the largest weight of each figure", explain_missing(fonts)]
-    write_footnote(figure, "; ".join(filter(None, notes)), trace.caption if trace.maps else "")
+    write_footnote(figure, "; ".join(filter(None, notes)), trace.caption)
     return figure
 
 
