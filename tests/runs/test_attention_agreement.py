@@ -137,7 +137,7 @@ def test_a_training_measures_its_attention(tmp_path: Path) -> None:
     loaded = seq2see.load(run.folder.path)
     assert loaded.agreement == run.agreement
     assert run.agreement.count > 0 or run.agreement == NOTHING_TO_RANK
-    assert repr(run.agreement) in repr(run)
+    assert str(run.agreement) in repr(run)
     assert str(run.agreement) in run.folder.report_file.read_text()
     assert loaded.predict("a e i").attention.run_agreement == run.agreement
     again = seq2see.train(pairs, preset="bahdanau2015", out=tmp_path / "run", model=SMALL, train=train, progress=False)
