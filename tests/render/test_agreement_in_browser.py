@@ -164,8 +164,8 @@ def test_an_image_is_clear_where_the_output_needs_it(show: Show) -> None:
 def test_a_report_compares_labels_as_wholes_and_marks_unknown_words(show: Show) -> None:
     source, unknown = "ein Straßo rot", (Token("Straßo", 4, 10, unknown=True),)
     labels = (["sport", "news"], ["sport", "newt"])
-    wrong = Example(source, "sport|news", "sport|newt", 0.9, None, (), unknown, labels)
-    single = Example(source, "spam", "ham", 0.8, None, (), (), (["spam"], ["ham"]))
+    wrong = Example(source, "sport|news", "sport|newt", 0.9, unknown=unknown, labels=labels)
+    single = Example(source, "spam", "ham", 0.8, labels=(["spam"], ["ham"]))
     text = Example(source, "spam", "ham", 0.8)
     browser = show(render_report(Report("a report", mistakes=[wrong, single, text])))
     assert read_texts(browser, ".example del") == ["news", "spam", "s", "p"]
