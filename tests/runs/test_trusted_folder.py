@@ -87,13 +87,14 @@ def test_a_trusted_run_with_such_a_tokenizer_is_loaded(folder: RunFolder) -> Non
     for side in ("source", "target"):
         file = folder.path / f"{side}.tokenizer.json"
         tree = json.loads(file.read_text())
-        tree["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [tree["pre_tokenizer"], {"type": "Digits", "individual_digits": True}]}
+        tree["pre_tokenizer"] = {
+            "type": "Sequence",
+            "pretokenizers": [tree["pre_tokenizer"], {"type": "Digits", "individual_digits": True}],
+        }
         file.write_text(json.dumps(tree))
     checkpoint = read_checkpoint(folder.weights_file)
     digests = {side: folder._tokenizer_digest(side) for side in ("source", "target")}
-    write_checkpoint(
-        folder.weights_file, Checkpoint(checkpoint.tensors, {**checkpoint.facts, "tokenizers": digests})
-    )
+    write_checkpoint(folder.weights_file, Checkpoint(checkpoint.tensors, {**checkpoint.facts, "tokenizers": digests}))
     with pytest.raises(CheckpointError, match="not a tokenizer file of seq2see"):
         seq2see.load(folder.path)
     assert seq2see.load(folder.path, trust=True).predict("abc").text == "cba"
@@ -136,12 +137,11 @@ def test_a_file_that_cannot_be_opened_is_named_with_the_reason(
 
 
 def test_a_disk_that_fails_while_reading_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=f"x: the file cannot be read: {os.strerror(errno.EIO)}"):
-        with naming_failures(tmp_path / "x"):
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-    with pytest.raises(CheckpointError, match="x: there is too little memory"):
-        with naming_failures(tmp_path / "x"):
-            raise MemoryError
+    failure = f"x: the file cannot be read: {os.strerror(errno.EIO)}"
+    with pytest.raises(CheckpointError, match=failure), naming_failures(tmp_path / "x"):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+    with pytest.raises(CheckpointError, match="x: there is too little memory"), naming_failures(tmp_path / "x"):
+        raise MemoryError
     # the memory of a process is a file whose first page cannot be read
     with pytest.raises(CheckpointError, match=r"mem: the file cannot be read: "):
         read_run_file(Path("/proc/self/mem"), most=100)
