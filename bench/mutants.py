@@ -21,7 +21,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module, util
@@ -82,13 +82,15 @@ class Mutant:
         return text.replace(self.old, self.new)
 
 
-def read_mutants(root: Path = ROOT) -> list[Mutant]:
-    """Read all tables and check that every mutant still fits its file.
+def read_mutants(root: Path = ROOT, *, packages: Collection[str] = ()) -> list[Mutant]:
+    """Read tables and check that every mutant still fits its file.
 
     Args:
         root: the root of the project.
+        packages: the names of the tables; all if empty.
     """
-    found = [mutant for table in sorted(TABLES.glob("*.toml")) for mutant in _read_table(table)]
+    tables = [table for table in sorted(TABLES.glob("*.toml")) if not packages or table.stem in packages]
+    found = [mutant for table in tables for mutant in _read_table(table)]
     for mutant in found:
         changed = mutant.apply((root / mutant.file).read_text(encoding="utf-8"))
         if mutant.is_script:
@@ -221,11 +223,7 @@ def parse_scripts(mutants: Iterable[Mutant]) -> None:
 def main() -> int:
     """Run the mutants that were asked for and print what became of them."""
     options = _read_options()
-    chosen = [
-        mutant
-        for mutant in read_mutants()
-        if (not options.packages or mutant.package in options.packages) and options.only in mutant.mistake
-    ]
+    chosen = [mutant for mutant in read_mutants(packages=options.packages) if options.only in mutant.mistake]
     parse_scripts(mutant for mutant in chosen if mutant.is_script)
     for name in SHARED:
         if util.find_spec(name.partition(".")[0]):
