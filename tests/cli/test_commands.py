@@ -53,8 +53,8 @@ def test_a_full_disk_is_one_sentence() -> None:
 def test_training_leaves_a_whole_run_folder(run: Path) -> None:
     names = {path.name for path in run.iterdir()}
     assert names == {
-        "attention", "attention_agreement.json", "checkpoints", "config.yaml", "metrics.jsonl", "report.html",
-        "run.json", "source.tokenizer.json",
+        "attention", "attention_agreement.json", "checkpoints", "config.yaml", "held_out.jsonl", "metrics.jsonl",
+        "report.html", "run.json", "source.tokenizer.json",
         "target.tokenizer.json", "tensorboard", "weights.safetensors",
     }  # fmt: skip
     assert "# characters, because" in (run / "config.yaml").read_text()

@@ -51,7 +51,7 @@ def test_a_pipe_in_a_run_is_refused_and_not_waited_for(folders: list[Path], tmp_
     shutil.copytree(folders[0], tmp_path / "run")
     (tmp_path / "run" / name).unlink()
     os.mkfifo(tmp_path / "run" / name)
-    with pytest.raises(CheckpointError, match="regular file"):
+    with pytest.raises(CheckpointError, match="must be a file; got a pipe"):
         load(tmp_path / "run")
 
 
