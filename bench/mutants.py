@@ -30,7 +30,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 TABLES = Path(__file__).resolve().with_suffix("")
 BARS = {"python": 0.95, "scripts": 0.90}
-COPIED = ("src", "tests", "docs", "bench", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
 TIMEOUT_SECONDS = 600.0
 FAST, SLOW = "not slow", "slow"  # marks of tests
 # exit codes of pytest: all passed, or all were left out; a test failed, an import failed, or it took too long
@@ -122,12 +121,11 @@ def copy_project(target: Path) -> None:
     Args:
         target: a new folder.
     """
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.is_file():
-            shutil.copy2(source, target / name)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target / name)
 
 
 def run_tests(root: Path, tests: Sequence[str], *, marked: str = "") -> tuple[bool, str]:
