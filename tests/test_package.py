@@ -1,5 +1,6 @@
 """The package as people get it: an sdist, the wheel that is built from it, and the commands in a clean environment."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -17,8 +18,9 @@ ROOT = Path(__file__).parent.parent
 
 
 def call(*words: object, cwd: Path) -> str:
-    """Run a program that must succeed."""
-    result = subprocess.run([*map(str, words)], cwd=cwd, capture_output=True, text=True)
+    """Run a program that must succeed, without the source that PYTHONPATH may name."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    result = subprocess.run([*map(str, words)], cwd=cwd, env=clean, capture_output=True, text=True)
     assert result.returncode == 0, f"{words}\n{result.stdout}{result.stderr}"
     return result.stdout
 
