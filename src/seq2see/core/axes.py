@@ -30,6 +30,7 @@ AXES: Final[dict[str, str]] = {
     "w": "words of a sentence; positions inside a window, columns of a machine's memory",
     "x": "columns of an image",
     "y": "rows of an image",
+    "grams": "n-grams of a fixed length, of all symbols",
     "length": "ids of one sequence",
     "n_plus_1": "bounds of n sequences",
     "shape": "any axes, the same on both sides",

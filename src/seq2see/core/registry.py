@@ -230,22 +230,22 @@ def complain(name: str, problem: ErrorDetails) -> str:
     return f"{name} {message[0].lower() + message[1:]}; got {shorten(problem['input'])}{hint or '.'}"
 
 
-def shorten(value: object) -> str:
-    """Return the `repr` of a value for a message, cut to 80 characters.
+def shorten(value: object, *, most: int = 80) -> str:
+    """Return the `repr` of a value for a message, cut; control characters are escaped in it.
 
     Args:
         value: what the user gave.
+        most: the largest number of characters to return.
     """
     try:
-        shown = repr(value)
+        shown = repr(value[: most + 1] if isinstance(value, str) else value)  # a text may have millions of letters
     except ValueError:  # Python writes out no integers of more than 4,300 digits
         shown = "a number of too many digits"
-    return shown if len(shown) <= 80 else shown[:77] + "..."
+    return shown if len(shown) <= most else f"{shown[: most - 4]}...{shown[-1]}"
 
 
 def _import(place: str) -> Any:
-    module, _, name = place.partition(":")
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(place.partition(":")[0]), place.partition(":")[2])
 
 
 def _load(load: Callable[[], object], rule: str, path: KeyPath) -> Any:

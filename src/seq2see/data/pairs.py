@@ -121,6 +121,7 @@ class Finding:
         file: the file or folder; None if the finding belongs to none.
         line: the first line it concerns, counted from 1; None if it belongs to no line.
         count: the number of lines, images or pairs that it concerns.
+        lines: all lines it concerns; or, of data without lines, the numbers of the pairs; empty if they are not kept.
     """
 
     level: Literal["error", "warning", "note"]
@@ -129,6 +130,7 @@ class Finding:
     file: Path | None = None
     line: int | None = None
     count: int = 1
+    lines: Sequence[int] = ()
 
     def __str__(self) -> str:
         place = (

@@ -7,6 +7,8 @@ __all__ = [
     "data_doctor",
     "image_checks",
     "infer",
+    "label_checks",
     "sides",
+    "swapped_sides",
     "symbols",
 ]

@@ -13,6 +13,14 @@ from seq2see.core.errors import DataError
 from seq2see.core.words import has_spaces
 from seq2see.data.checks.image_checks import drop_unreadable, find_copies
 from seq2see.data.checks.infer import infer_labels, infer_modality, spread
+from seq2see.data.checks.label_checks import (
+    find_joined_labels,
+    find_labels_alike,
+    find_labels_as_sources,
+    find_separator,
+    find_single_label,
+)
+from seq2see.data.checks.swapped_sides import find_swapped_sides
 from seq2see.data.formats.read import read_pairs
 from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import SIDES, Finding, Origin, Pairs, Side
@@ -61,7 +69,7 @@ def examine(origins: Mapping[str, Origin], *, read: Mapping[Origin, Usable] | No
         findings += odd
     train, *others = origins
     if train in splits:
-        findings += _find_lonely(splits[train], origins[train])
+        findings += find_single_label(splits[train], origins[train])
         findings += _find_rare(splits[train], splits[train], origins[train], "note")
         for name in [name for name in others if name in splits]:
             findings += _compare(splits[train], splits[name], origins[name])
@@ -95,9 +103,12 @@ SOURCE_CHECKS = {"text": keep_all, "images": drop_unreadable}
 def _check(origin: Origin, usable: Usable) -> tuple[Pairs, list[Finding]]:
     """Return the pairs of one split, and what is odd about them alone."""
     pairs, findings = usable
-    odd = [] if infer_labels(pairs) else _find_outliers(pairs, origin)  # a label is shorter than its source
-    odd += _find_joined(pairs, origin) + _find_alike(pairs, origin)
-    return pairs, findings + _find_swapped(pairs, origin) + _find_duplicates(pairs, origin) + odd
+    findings = findings + find_labels_as_sources(pairs, origin) + _find_duplicates(pairs, origin)
+    if not infer_labels(pairs):  # a label is shorter than its source
+        findings += _find_outliers(pairs, origin)
+    if len(_sides(pairs)) == len(SIDES):
+        findings += find_swapped_sides(pairs, origin)
+    return pairs, findings + find_joined_labels(pairs, origin) + find_labels_alike(pairs, origin)
 
 
 def _compare(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
@@ -116,67 +127,6 @@ def _sides(pairs: Pairs) -> Sequence[Side]:
     """Return the sides that are texts."""
     texts = {"text": SIDES, "images": SIDES[1:]}[infer_modality(pairs)]
     return [side for side in texts if side == "source" or not infer_labels(pairs)]
-
-
-def _find_swapped(pairs: Pairs, origin: Origin) -> list[Finding]:
-    """Find labels in the place of sources, as in Yelp's files."""
-    if infer_labels(pairs) or not infer_labels(Pairs(pairs.target, pairs.source)):
-        return []
-    some = ", ".join(repr(label) for label in sorted(set(pairs.source))[:3])
-    message = f"the sources are few and come again and again, as labels do ({some}), and the targets do not"
-    remedy = "if they are labels, say so with --fields SOURCE,TARGET, or 2,1 for a file without a header"
-    return [Finding("warning", message, remedy, origin.file)]
-
-
-def _find_lonely(pairs: Pairs, origin: Origin) -> list[Finding]:
-    """Find training data with one label alone."""
-    told = pairs.target if infer_labels(pairs) else ()
-    labels = {label for target in told for label in split_labels(target, pairs.separator)}
-    if len(labels) != 1:
-        return []
-    message = f"all {len(pairs):,} sources have the label {min(labels)!r}, and there must be another to choose"
-    return [Finding("warning", message, "add sources with other labels", origin.holding("target"))]
-
-
-def _find_joined(pairs: Pairs, origin: Origin) -> list[Finding]:
-    """Find labels that are several in one, if the configuration names no separator."""
-    between = _find_separator(pairs) if infer_labels(pairs) else None
-    if between is None:
-        return []
-    asked = f'tokens.target={{kind: labels, separator: "{between}"}}'
-    if pairs.separator is not None:
-        message = "sources have lists of labels, and each label is a question of its own"
-        return [Finding("note", message, f"a configuration of your own must say {asked}", origin.file)]
-    joined = min(label.strip() for label in pairs.target if between in label)
-    message = f"labels such as {joined!r} look like several in one"
-    return [Finding("note", message, f"if they are, say {asked}", origin.holding("target"))]
-
-
-def _find_alike(pairs: Pairs, origin: Origin) -> list[Finding]:
-    """Find labels that differ only in capitals, which would be classes of their own."""
-    told = pairs.target if infer_labels(pairs) else ()
-    groups: dict[str, set[str]] = {}
-    for label in {label for target in told for label in split_labels(target, pairs.separator)}:
-        groups.setdefault(label.casefold(), set()).add(label)
-    alike = min((sorted(group) for group in groups.values() if len(group) > 1), default=None)
-    if alike is None:
-        return []
-    message = f"labels differ in capitals only ({', '.join(map(repr, alike))}), and each is a class of its own"
-    return [Finding("note", message, "write them alike if they are one", origin.holding("target"))]
-
-
-def _find_separator(pairs: Pairs) -> str | None:
-    """Find the separator of several labels of one source: split there, labels occur alone, or become fewer."""
-    if pairs.separator is not None:
-        return pairs.separator
-    labels = set(map(str.strip, pairs.target))
-    for between in ("|", ";", ","):
-        joined = {label for label in labels if between in label}
-        parts = {part.strip() for label in joined for part in label.split(between)}
-        alone = labels - joined
-        if parts & alone or (len(joined) > 1 and len(parts | alone) < len(labels)):
-            return between
-    return None
 
 
 def _find_duplicates(pairs: Pairs, origin: Origin) -> list[Finding]:
@@ -240,7 +190,7 @@ def _find_copies(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
 
 def _find_new_labels(train: Pairs, other: Pairs, origin: Origin) -> list[Finding]:
     """Find labels that the training data does not have."""
-    between = _find_separator(train)
+    between = find_separator(train)
     known = {label for target in train.target for label in split_labels(target, between)}
     unknown = [set(split_labels(target, between)) - known for target in other.target]
     new, lines = set().union(*unknown), [line for labels, line in zip(unknown, other.lines, strict=True) if labels]
