@@ -193,7 +193,7 @@ def test_damaged_gzip_is_named(tmp_path: Path, damage: Any) -> None:
     [
         ("x.tsv", "a\n", "line 1: every line needs two columns with a tab between them; got 1; write a tab"),
         ("x.tsv", "a\tb\n\nc\n", "line 3: every line needs two columns with a tab between them; got 1;"),
-        ("x.tsv", "a\tb\tc\n", "line 1: every line needs two columns with a tab between them; got 3; fix"),
+        ("x.tsv", "a\tb\tc\n", "line 1: it must be clear which of 3 columns hold source and target"),
         ("x.csv", "a,b\r\nc, d,e\r\n", "line 2: every line needs two columns with a comma between them; got 3; put"),
         ("x.csv", "source,target\nc, d,e\n", "line 2: every line needs two columns"),
         ("x.csv", "a;b\nc\n", "line 2: every line needs two columns with a semicolon"),
@@ -395,7 +395,7 @@ def test_the_delimiter_is_what_gives_all_rows_as_many_columns(tmp_path: Path) ->
 def test_columns_without_a_header_are_chosen_by_number(tmp_path: Path) -> None:
     assert read(tmp_path, "3,title,text\n", "x.csv", ("3", "1"))[0] == [(1, "text", "3")]
     assert "here are 2; got 3 and 1" in refuse(tmp_path, "a,b\n", "x.csv", ("3", "1"))
-    assert "choose two of the columns ('Id', 'Title', 'Text')" in refuse(tmp_path, "Id,Title,Text\n1,a,b\n", "x.csv")
+    assert "got 'Id', 'Title', 'Text'; name them with --fields" in refuse(tmp_path, "Id,Title,Text\n1,a,b\n", "x.csv")
 
 
 def test_labels_in_the_first_of_two_columns_are_the_target(tmp_path: Path) -> None:

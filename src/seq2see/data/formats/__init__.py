@@ -4,6 +4,7 @@
 """
 
 __all__ = [
+    "anki",
     "coco",
     "data_table",
     "dictionary",

@@ -9,6 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from seq2see.core.errors import DataError
+from seq2see.data.formats.anki import Table, drop_attributions, find_separator, read_settings, take_notes
 from seq2see.data.formats.headers import (
     IMAGE_NAMES,
     find_image_fields,
@@ -25,8 +26,6 @@ from seq2see.data.pairs import Origin, Row
 MAX_DELIMITER_ROWS = 100  # by which the delimiter is found
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
 DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
-
-Table = list[tuple[int, list[str]]]  # line and cells of each row
 
 
 def read_txt(origin: Origin, reading: ReadReport) -> Iterator[Row]:
@@ -47,7 +46,10 @@ def read_tsv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
         origin: the file, and its two columns, if they are named.
         reading: collects what is odd, and is told whether sources are images and targets are labels.
     """
-    return _read_columns(split_tsv(read_lines(origin.file, reading), origin.file, reading), origin, reading, "\t")
+    lines = read_lines(origin.file, reading)
+    if read_settings(lines):
+        return _read_notes(lines, origin, reading)
+    return _read_columns(split_tsv(lines, origin.file, reading), origin, reading, "\t")
 
 
 def split_tsv(lines: Sequence[str], file: Path, reading: ReadReport) -> Table:
@@ -80,7 +82,25 @@ def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
     Raises:
         DataError: quotes do not close, or a row has another number of columns.
     """
-    table, delimiter = split_csv(read_lines(origin.file, reading), origin.file, reading)
+    lines = read_lines(origin.file, reading)
+    if read_settings(lines):
+        return _read_notes(lines, origin, reading)
+    table, delimiter = split_csv(lines, origin.file, reading)
+    return _read_columns(table, origin, reading, delimiter)
+
+
+def _read_notes(lines: Sequence[str], origin: Origin, reading: ReadReport) -> Iterator[Row]:
+    """Read the notes of Anki; the only two columns need no usual names."""
+    settings = read_settings(lines)
+    delimiter = find_separator(settings)
+    table = _split_quoted(lines, delimiter, len(settings), origin.file)
+    if all(name.isdecimal() for name in origin.fields or ("",)):  # numbers count all columns of the file
+        settings = {name: value for name, value in settings.items() if "column" not in name}
+    table = take_notes(table, settings, origin.file, reading)
+    names = table[0][1] if table and "columns" in settings else []
+    if len(names) == 2 and origin.fields is None:
+        note_fields((names[0], names[1]), origin.file, table[0][0], reading)
+        table = table[1:]
     return _read_columns(table, origin, reading, delimiter)
 
 
@@ -97,8 +117,12 @@ def split_csv(lines: Sequence[str], file: Path, reading: ReadReport) -> tuple[Ta
     """
     told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
     delimiter = told[1] if told else _find_delimiter(lines, file, reading)
+    return _split_quoted(lines, delimiter, 1 if told else 0, file), delimiter
+
+
+def _split_quoted(lines: Sequence[str], delimiter: str, skipped: int, file: Path) -> Table:
+    """Divide lines at a delimiter that is not in quotes, without the first lines."""
     csv.field_size_limit(2**31 - 1)  # a long text is no mistake
-    skipped = 1 if told else 0
     reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
     table, start = [], 1 + skipped  # quotes may hold line ends: a row is named by its first line
     try:
@@ -107,7 +131,7 @@ def split_csv(lines: Sequence[str], file: Path, reading: ReadReport) -> tuple[Ta
             start = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise DataError(f"this is not CSV: {error}; check the quotes.", file=file, line=start) from None
-    return table, delimiter
+    return table
 
 
 def _find_delimiter(lines: Sequence[str], file: Path, reading: ReadReport) -> str:
@@ -145,6 +169,9 @@ def _read_columns(table: Table, origin: Origin, reading: ReadReport, delimiter: 
     table = [(number, row) for number, row in table if any(cell.strip() for cell in row)]
     numbered = _find_numbered(table, origin) if table else None
     named = _find_columns(table, origin, reading) if table and numbered is None else None
+    if numbered is None and named is None:
+        table = drop_attributions(table, origin.file, reading)
+        _require_two_columns(table, origin.file, delimiter)
     left, right = numbered or named or (0, 1)
     header = table[0][1] if numbered or named else ["", ""]
     for number, row in table[1:] if named else table:
@@ -153,6 +180,19 @@ def _read_columns(table: Table, origin: Origin, reading: ReadReport, delimiter: 
         if not max(left, right) < len(row) <= len(header):
             raise DataError(_complain(len(header), row, delimiter), file=origin.file, line=number)
         yield number, row[left], row[right]
+
+
+def _require_two_columns(table: Table, file: Path, delimiter: str) -> None:
+    """Ask which columns are meant if every row has more than two."""
+    if table and all(sum(bool(cell.strip()) for cell in row) > 2 for _, row in table):
+        number, row = table[0]
+        quotes = "" if delimiter == "\t" else f"; a text that holds {DELIMITERS.get(delimiter, delimiter)} needs quotes"
+        raise DataError(
+            f"it must be clear which of {len(row)} columns hold source and target; got {list_names(row)}; name them "
+            f"with --fields SOURCE,TARGET, such as --fields 1,2, or by the names that a header gives them{quotes}.",
+            file=file,
+            line=number,
+        )
 
 
 def _find_numbered(table: Table, origin: Origin) -> tuple[int, int] | None:
@@ -220,7 +260,7 @@ def find_column(name: str, header: list[str], file: Path, number: int) -> int:
 
 
 def _complain(width: int, row: list[str], delimiter: str) -> str:
-    between, got = DELIMITERS[delimiter], len(row)
+    between, got = DELIMITERS.get(delimiter, repr(delimiter)), len(row)
     remedy = f"write {between} between source and target" if got < width == 2 else "fix the line"
     if got > width and delimiter != "\t":
         remedy = f"put a text that holds {between} in quotes"
