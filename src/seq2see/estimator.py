@@ -19,7 +19,8 @@ import numpy as np
 from seq2see.core.errors import DataError
 from seq2see.data.formats.given_sources import Source, is_single, list_sources
 from seq2see.runs.run import Run
-from seq2see.training.api import make_console, train_request
+from seq2see.system.console import make_console
+from seq2see.training.api import train_request
 from seq2see.training.arguments import make_request
 from seq2see.training.training_data import StrPath
 

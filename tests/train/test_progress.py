@@ -75,6 +75,21 @@ def test_a_validation_shows_the_scores_that_say_something(paper: Console) -> Non
     assert read(paper) == LINES
 
 
+def test_a_log_gets_a_line_a_minute_between_validations(paper: Console, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    with TerminalDisplay(paper, total=4_000) as display:
+        view = ProgressView(display, total=4_000)
+        for update, seconds in ((1, 59.0), (2, 60.0), (3, 100.0), (4, 125.0)):
+            clock[0] = seconds
+            view.show(Stepped(update, 2.0, 100, 0.5, 0.1))
+            if update == 3:
+                view.show(Validated(3, TEXTS, best=True))
+    lines = read(paper)
+    assert lines[0] == "update      2 of 4,000  loss 2.000  200 tokens/s  ETA 0:33:19"
+    assert len(lines) == 2  # the validation at 100 seconds is news enough until 160
+
+
 class FakePage:
     """What IPython's `HTML` and the handle of `display` do, as far as it matters here."""
 

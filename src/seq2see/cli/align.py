@@ -1,5 +1,6 @@
 """`seq2see align`: word alignments from attention, and their alignment error rate (AER)."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,7 @@ def align(
     import seq2see
     from seq2see.runs.data_files import read_as_trained
     from seq2see.runs.word_alignment import align_pairs, read_gold, write_alignment
+    from seq2see.system.console import make_console, print_table
     from seq2see.system.files import write_atomic
 
     origin = name_origin(data, source, target, fields, encoding=encoding)
@@ -70,9 +72,7 @@ def align(
     lines = write_alignment(found.links, pairs, origin)
     typer.echo(describe_outcome(found, len(pairs)), err=True)
     if found.ranked is not None:
-        from rich.console import Console
-
-        Console(markup=False, emoji=False).print(table_choices(found.ranked, found.chosen))
+        print_table(make_console(sys.stdout), table_choices(found.ranked, found.chosen))
     if out is not None:
         write_atomic(out, "".join(f"{line}\n" for line in lines))
         typer.echo(f"wrote {out}", err=True)

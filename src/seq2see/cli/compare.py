@@ -1,6 +1,7 @@
 """`seq2see compare`: several runs on the same pairs."""
 
 import json
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -80,6 +81,7 @@ def compare(
     from seq2see.render.terminal.terminal_comparison import print_comparison
     from seq2see.runs.comparison import compare as compare_runs
     from seq2see.runs.comparison import name_runs
+    from seq2see.system.console import make_console
 
     names = name_runs(runs)
     origin = name_origin(data, source, target, fields, encoding=encoding)
@@ -99,7 +101,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps(found.to_dict(), ensure_ascii=False))
     else:
-        print_comparison(sheet, metric=by and by.value)
+        print_comparison(sheet, make_console(sys.stdout), metric=by and by.value)
     save_comparison(sheet, found.lengths, out=out, plot=plot, metric=by and by.value)
 
 

@@ -1,6 +1,7 @@
 """`seq2see evaluate`: all metrics of a run on test data, each with its signature."""
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -134,11 +135,10 @@ def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:
         metrics: the metrics, a row for each.
         title: the title of the table.
     """
-    from rich.console import Console
-
     from seq2see.cli.training_report import metric_table
+    from seq2see.system.console import make_console, print_table
 
-    Console(markup=False).print(metric_table(metrics, title))
+    print_table(make_console(sys.stdout), metric_table(metrics, title))
 
 
 def note_meteor(run: "Run", pairs: "Pairs") -> None:

@@ -1,5 +1,6 @@
 """`seq2see inspect`: the attention of a run behind its output for one input."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,8 @@ from seq2see.cli.search_options import warn_of_labels
 from seq2see.core.errors import AttentionError, Seq2SeeError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from seq2see.explain.output_trace import OutputTrace
     from seq2see.runs.prediction import Prediction
 
@@ -67,6 +70,7 @@ def inspect(
     keep_inputs([out], [Path(source.removeprefix("@"))])
     import seq2see
     from seq2see.core.registry import shorten
+    from seq2see.system.console import make_console
 
     loaded = seq2see.load(run, trust=trust)
     refuse_image(loaded, Path(source))
@@ -78,7 +82,7 @@ def inspect(
     check_image_options(trace, out, cells=cells)
     heading = f"{shorten(source)} -> {prediction.text!r}"
     if out is None:
-        print_trace(heading, trace, name=name, heads=heads)
+        print_trace(make_console(sys.stdout), trace, heading=heading, name=name, heads=heads)
     else:
         trace.renderer.save(trace, out, name=name, heads=heads, cells=cells)
         told = [f"{heading}; wrote {out}", *trace.renderer.summarise_drops(trace), trace.caption]
@@ -140,19 +144,29 @@ def explain(prediction: "Prediction", *, maps: bool, leave_one_out: bool | None)
     return prediction.layers if maps and not trace.has_heads else trace
 
 
-def print_trace(heading: str, trace: "OutputTrace", *, name: str | None, heads: bool) -> None:
-    """Print a trace in the terminal, below a heading.
+def print_trace(
+    console: "Console", trace: "OutputTrace", *, heading: str, name: str | None = None, heads: bool = False
+) -> None:
+    """Print a trace below a heading; in a log, its sentences are not broken.
 
     Args:
-        heading: the line above it.
+        console: where to print it.
         trace: the trace.
+        heading: the line above it.
         name: the maps whose name contains this; None shows the last cross-attention map.
         heads: whether to show each head instead of the mean over heads.
     """
-    from rich.console import Console
+    from rich.table import Table
 
-    shown = trace.renderer.to_terminal(trace, name=name, heads=heads)
-    Console(highlight=False).print(heading, shown, sep="\n", markup=False)
+    from seq2see.system.console import print_table
+
+    console.print(heading)
+    wrap = not console.soft_wrap
+    shown = trace.renderer.to_terminal(trace, width=console.width, name=name, heads=heads, wrap=wrap)
+    if isinstance(shown, Table):
+        print_table(console, shown)
+    else:
+        console.print(shown)
 
 
 def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:

@@ -200,12 +200,12 @@ def show_longer(out: Path, files: dict[str, Path]) -> None:
         files: the files of the splits, with `test` and `longer` among them.
     """
     import seq2see
-    from seq2see.cli.training_report import console
     from seq2see.data.formats.read import read_pairs
     from seq2see.data.pairs import Origin
     from seq2see.runs.evaluation import measure_word_error_rate
+    from seq2see.system.console import make_console
 
-    run = seq2see.load(out)
+    run, console = seq2see.load(out), make_console()
     for name, what in (("test", "the lengths it learned from"), ("longer", "twice the greatest of them")):
         pairs, _ = read_pairs(Origin(files[name]))
         console.print(f"wrong symbols at {what}: {measure_word_error_rate(run, pairs).value:.2f} %")

@@ -4,20 +4,21 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from seq2see.cli.inspect import print_trace
 from seq2see.core.plural import say_count
 from seq2see.core.registry import shorten
 from seq2see.data.formats.image_paths import is_image
 from seq2see.metrics.text import Metric
 from seq2see.runs.evaluation import Evaluation, find_attention
-from seq2see.training.api import make_console, train_request
+from seq2see.system.console import make_console, print_table
+from seq2see.training.api import train_request
 from seq2see.training.events import Finished
 from seq2see.training.outcome import ReportFiles, evaluate_job, write_outcome
 from seq2see.training.request import TrainingRequest
-
-console = make_console()
 
 
 def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
@@ -30,54 +31,59 @@ def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
     Raises:
         SystemExit: with code 130 if the training was interrupted.
     """
+    console = make_console()
     try:
         training = train_request(request, console=console)
     except KeyboardInterrupt:
         console.print("Run the same command again to go on.")
         raise SystemExit(130) from None
     run, result = evaluate_job(training.job, training.load())
-    show_result(training.finished, result, examples)
+    show_result(console, training.finished, result, examples)
     console.print(f"\n{run.agreement}", soft_wrap=True)
-    show_files(write_outcome(run, result), result, Path(request.folder.path), trust=bool(training.job.code))
+    show_files(console, write_outcome(run, result), result, Path(request.folder.path), trust=bool(training.job.code))
 
 
-def show_result(finished: Finished, result: Evaluation, examples: int) -> None:
+def show_result(console: Console, finished: Finished, result: Evaluation, examples: int) -> None:
     """Print why the training ended, the metrics, and the first predictions with the attention behind them.
 
     Args:
+        console: where to print.
         finished: how the training ended.
         result: the evaluation of its run.
         examples: the number of predictions to print.
     """
     console.print(f"\n{finished.reason}: {say_count(finished.update, 'update')}")
-    console.print(metric_table(result.metrics, f"{say_count(len(result.references), 'pair')} of {result.name}"))
+    print_table(console, metric_table(result.metrics, f"{say_count(len(result.references), 'pair')} of {result.name}"))
     wanted = "references such as" if any(result.more) else "should be"
     for row, prediction in enumerate(result.predictions[:examples]):
         right = "right" if result.is_correct(row) else f"{wanted} {result.references[row]}"
-        console.print(f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})")
+        heading = f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})"
         trace = find_attention(prediction)
-        if trace is not None:
-            console.print(trace.renderer.to_terminal(trace, width=console.width))
+        if trace is None:
+            console.print(heading)
+        else:
+            print_trace(console, trace, heading=heading)
 
 
-def show_files(files: ReportFiles, result: Evaluation, out: Path, *, trust: bool) -> None:
+def show_files(console: Console, files: ReportFiles, result: Evaluation, out: Path, *, trust: bool) -> None:
     """Print where the report and its figures are, and which commands to try.
 
     Args:
+        console: where to print.
         files: the report and its figures.
         result: the evaluation of the run.
         out: the run folder, as the commands name it.
         trust: whether the commands need --trust, because the run names code of its own.
     """
-    console.print(f"\nreport:   {files.report}")
+    console.print(f"\nreport:   {files.report}", soft_wrap=True)  # a path must stay on one line to be copied
     if files.images:
-        console.print(f"images:   {files.images[0].parent}")
+        console.print(f"images:   {files.images[0].parent}", soft_wrap=True)
     if files.reliability is not None:
-        console.print(f"reliability diagram of its probabilities: {files.reliability}")
+        console.print(f"reliability diagram of its probabilities: {files.reliability}", soft_wrap=True)
     shown = min((prediction.source for prediction in result.predictions[:20]), key=len)
     source, folder = shlex.quote(shown), shlex.quote(str(out)) + " --trust" * trust
     command = f"seq2see predict {folder} {source}" if is_image(shown) else f"echo {source} | seq2see predict {folder}"
-    console.print(f"try it:   {command}", soft_wrap=True)  # a command must stay on one line to be copied
+    console.print(f"try it:   {command}", soft_wrap=True)
     if files.images:
         console.print(f"inspect:  seq2see inspect {folder} {source}", soft_wrap=True)
 

@@ -68,7 +68,13 @@ class Renderer(Protocol[TraceT_contra]):
         ...
 
     def to_terminal(
-        self, trace: TraceT_contra, *, width: int | None = None, name: str | None = None, heads: bool = False
+        self,
+        trace: TraceT_contra,
+        *,
+        width: int | None = None,
+        name: str | None = None,
+        heads: bool = False,
+        wrap: bool = True,
     ) -> "Text | Table":
         """Return the trace as text with colours for a terminal.
 
@@ -77,6 +83,7 @@ class Renderer(Protocol[TraceT_contra]):
             width: columns of the terminal; None for those of the terminal in use.
             name: show the maps whose name contains it; `all` shows every map; None shows the default one.
             heads: show head by head instead of the mean over heads.
+            wrap: break sentences at the width, too; in a log they are not.
         """
         ...
 

@@ -58,10 +58,16 @@ class AttentionRenderer(TraceRenderer[AttentionTrace]):
         return embed_page(trace.to_dict(), height=height)
 
     def to_terminal(
-        self, trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+        self,
+        trace: AttentionTrace,
+        *,
+        width: int | None = None,
+        name: str | None = None,
+        heads: bool = False,
+        wrap: bool = True,
     ) -> Text:
         """Return the maps as rows of coloured blocks, one block for each weight."""
-        return render_terminal(trace, width=width, name=name, heads=heads)
+        return render_terminal(trace, width=width, name=name, heads=heads, wrap=wrap)
 
     def summarise_drops(self, trace: AttentionTrace) -> list[str]:
         """Return the largest probability drops and their rank correlation with attention, if they were measured."""

@@ -3,6 +3,8 @@
 import io
 from pathlib import Path
 
+from rich.console import Console
+
 from seq2see.core.errors import Seq2SeeError
 from seq2see.render.comparison_table import make_sheet
 from seq2see.render.html.comparison_page import render_comparison
@@ -23,7 +25,8 @@ class TableRenderer:
             comparison: the comparison to show.
         """
         text = io.StringIO()
-        print_comparison(make_sheet(comparison, examples=0), file=text, width=COLUMNS)
+        console = Console(file=text, width=COLUMNS, highlight=False, markup=False, emoji=False)
+        print_comparison(make_sheet(comparison, examples=0), console)
         return text.getvalue()
 
     def save(self, comparison: Comparison, path: Path, *, examples: int) -> Path:

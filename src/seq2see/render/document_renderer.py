@@ -39,9 +39,15 @@ class DocumentRenderer(TraceRenderer[DocumentTrace]):
         return embed_page(trace.to_dict(), height=height)
 
     def to_terminal(
-        self, trace: DocumentTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+        self,
+        trace: DocumentTrace,
+        *,
+        width: int | None = None,
+        name: str | None = None,
+        heads: bool = False,
+        wrap: bool = True,
     ) -> Table:
-        """Return a table with a row for each sentence."""
+        """Return a table with a row for each sentence, whose cells are broken where it is printed."""
         return render_document(trace, width=width)
 
     def summarise_drops(self, trace: DocumentTrace) -> list[str]:

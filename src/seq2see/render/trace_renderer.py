@@ -60,7 +60,13 @@ class TraceRenderer(ABC, Generic[TraceT]):
 
     @abstractmethod
     def to_terminal(
-        self, trace: TraceT, *, width: int | None = None, name: str | None = None, heads: bool = False
+        self,
+        trace: TraceT,
+        *,
+        width: int | None = None,
+        name: str | None = None,
+        heads: bool = False,
+        wrap: bool = True,
     ) -> Text | Table:
         """Return the trace as coloured text.
 
@@ -69,6 +75,7 @@ class TraceRenderer(ABC, Generic[TraceT]):
             width: the most terminal cells in a line; None takes the width of the terminal.
             name: the maps to show, as for `draw`.
             heads: whether to show each head, as for `draw`.
+            wrap: whether sentences are broken at the width, too; in a log they are not.
         """
 
     @abstractmethod

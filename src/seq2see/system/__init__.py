@@ -1,4 +1,4 @@
-"""What has to do with the computer and not with models: files, processes, other people's code, the choice of BLAS.
+"""What has to do with the computer and not with models: files, processes, consoles, other people's code, BLAS.
 
 Internal; it imports `core` alone.
 """
@@ -6,6 +6,7 @@ Internal; it imports `core` alone.
 __all__ = [
     "blas",
     "checksums",
+    "console",
     "file_lock",
     "files",
     "foreign_code",

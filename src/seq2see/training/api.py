@@ -4,14 +4,13 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, cast
 
 from rich.console import Console
 
 from seq2see.core.errors import Seq2SeeError
 from seq2see.data.formats.in_memory import Fields
 from seq2see.runs.run import Run, load
-from seq2see.system.standard_error import LossyStandardError
+from seq2see.system.console import make_console
 from seq2see.training.arguments import make_request, resume_request
 from seq2see.training.description import describe_findings, describe_job
 from seq2see.training.events import Event, Finished
@@ -221,15 +220,6 @@ def train_to_end(request: TrainingRequest, *, progress: bool) -> Run:
     for line in describe_outcome(run):
         console.print(line, soft_wrap=True)
     return run
-
-
-def make_console(*, quiet: bool = False) -> Console:
-    """Return a console on standard error, where what cannot be written is dropped.
-
-    Args:
-        quiet: whether it prints nothing.
-    """
-    return Console(file=cast(IO[str], LossyStandardError()), highlight=False, markup=False, quiet=quiet)
 
 
 def _follow(job: Job) -> Generator[Event, None, None]:

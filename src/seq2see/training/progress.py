@@ -22,7 +22,7 @@ SHOWN_METRICS = {
     "bleu_4": "BLEU-4 {:.1f}",
 }
 SMOOTHING = 0.95  # of the running means that a bar shows
-SECONDS_BETWEEN_LINES = 60  # of a preparation where there is no terminal
+SECONDS_BETWEEN_LINES = 60  # where there is no terminal
 SECONDS_BETWEEN_PAGES = 0.2  # of a bar in a notebook
 
 
@@ -55,7 +55,7 @@ class Display(Protocol):
 
 
 class TerminalDisplay:
-    """A live bar in a terminal, with a line for each validation; where there is no terminal, the lines alone.
+    """A live bar in a terminal, with a line for each validation; elsewhere these lines, and one a minute between them.
 
     Args:
         console: where to print.
@@ -75,6 +75,7 @@ class TerminalDisplay:
             disable=not console.is_terminal,
         )
         self.task = self.bar.add_task("training", total=total, numbers="", eta="?")
+        self.total, self.told = total, time.monotonic()
 
     def advance(self, update: int, numbers: str, eta: str) -> None:
         """Move the bar to an update.
@@ -85,6 +86,8 @@ class TerminalDisplay:
             eta: the time that is left, as text.
         """
         self.bar.update(self.task, completed=update, numbers=numbers, eta=eta)
+        if not self.console.is_terminal and time.monotonic() - self.told >= SECONDS_BETWEEN_LINES:
+            self.print(f"update {update:>6,} of {self.total:,}  {numbers}  ETA {eta}")
 
     def print(self, line: str) -> None:
         """Print a line above the bar.
@@ -92,6 +95,7 @@ class TerminalDisplay:
         Args:
             line: the text, without line break.
         """
+        self.told = time.monotonic()
         self.console.print(line)
 
     def __enter__(self) -> "TerminalDisplay":

@@ -1,7 +1,6 @@
 """A comparison of runs in the terminal: its tables, notes and facts."""
 
 from collections.abc import Sequence
-from io import StringIO
 
 from rich.console import Console
 from rich.table import Table
@@ -10,24 +9,21 @@ from rich.text import Text
 from seq2see.metrics.length import LengthScores
 from seq2see.render.figures.length_curve import NAMES
 from seq2see.render.html.comparison_page import Sheet
+from seq2see.system.console import print_table
 
 
-def print_comparison(
-    sheet: Sheet, *, metric: str | None = None, file: StringIO | None = None, width: int | None = None
-) -> None:
+def print_comparison(sheet: Sheet, console: Console, *, metric: str | None = None) -> None:
     """Print the tables and notes of a comparison.
 
     Args:
         sheet: the comparison.
+        console: where to print.
         metric: the metric to list by source length; None, or one without scores, lists BLEU, or
             exact match if there is no BLEU.
-        file: where to print; None for standard output.
-        width: the columns of the tables; None for those of the terminal.
     """
-    console = Console(markup=False, emoji=False, highlight=False, file=file, width=width)
-    console.print(_make_table(sheet))
+    print_table(console, _make_table(sheet))
     if sheet.lengths is not None:
-        console.print(_make_length_table(sheet.runs, sheet.lengths, sheet.lengths.choose_metric(metric)))
+        print_table(console, _make_length_table(sheet.runs, sheet.lengths, sheet.lengths.choose_metric(metric)))
     for note in sheet.notes:
         console.print(f"note: {note}", soft_wrap=True)
     for name, fact in sheet.facts.items():

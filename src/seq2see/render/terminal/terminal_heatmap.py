@@ -24,7 +24,12 @@ LABEL = 18  # terminal cells of a target token; a longer one is cut
 
 
 def render_terminal(
-    trace: AttentionTrace, *, width: int | None = None, name: str | None = None, heads: bool = False
+    trace: AttentionTrace,
+    *,
+    width: int | None = None,
+    name: str | None = None,
+    heads: bool = False,
+    wrap: bool = True,
 ) -> Text:
     """Return maps with queries (the target) as rows and keys (the source) as columns; over an image, overlays.
 
@@ -34,35 +39,37 @@ def render_terminal(
         name: the name of the maps to show, or a part of it, or `all`; None shows the last cross-attention map and, if
             there are several maps, the first and the last of their names.
         heads: whether to show each head instead of the mean over heads.
+        wrap: whether sentences are broken at the width, too.
     """
     width = width or get_console().width
+    limit = width if wrap else None
     nothing = explain_nothing(trace)
     if nothing:
         unknown = list_unknown(trace.source_tokens)
         return Text("\n".join([nothing, *([unknown] if unknown else []), *summarise_drops(trace)]))
     if trace.grid is not None:
-        return render_mosaic(trace, width=width, name=name, heads=heads)
+        return render_mosaic(trace, width=width, name=name, heads=heads, limit=limit)
     panels = list_panels(trace, name=name, heads=heads)
     shown = panels[-1:] if name is None and not heads else panels
-    lines = render_drops_first(trace, width=width)
+    lines = render_drops_first(trace, limit=limit)
     for panel in shown:
         lines += render_panel(panel, width=width)
     lines.append(render_legend(shares=any(token.confidence is not None for token in trace.target_tokens)))
     if name is None and len(trace.maps) > 1:
         lines.append(Text(f"{len(trace.maps)} maps in all: {name_maps(trace)}", style="dim"))
-    return _join(lines, trace, width=width)
+    return _join(lines, trace, limit=limit)
 
 
-def render_drops_first(trace: AttentionTrace, *, width: int) -> list[Text]:
+def render_drops_first(trace: AttentionTrace, *, limit: int | None) -> list[Text]:
     """Return why leave-one-out comes before attention, and the drop of each part; nothing if attention comes first.
 
     Args:
         trace: the trace; of more than 24 parts, those with the largest drops are shown, in their order.
-        width: the terminal cells of a line.
+        limit: the terminal cells at which sentences are broken; None breaks none.
     """
     if not trace.drops_first:
         return []
-    heading = [*_wrap(Text(trace.caption), width), Text(""), Text(LEAVE_ONE_OUT, style="bold")]
+    heading = [*_wrap(Text(trace.caption), limit), Text(""), Text(LEAVE_ONE_OUT, style="bold")]
     most = max(max(each.drop for each in trace.drops), 1e-12)
     if trace.regions is not None:
         shares = np.array([max(each.drop, 0.0) for each in trace.drops], dtype=np.float32).reshape(trace.regions)
@@ -82,21 +89,23 @@ def _render_drop(name: str, drop: float, *, most: float, side: int) -> Text:
     return Text.assemble(_fit(name, side), f" {-drop:+7.2f} ", bar)
 
 
-def _wrap(line: Text, width: int) -> list[Text]:
-    return list(line.wrap(get_console(), width))
+def _wrap(line: Text, limit: int | None) -> list[Text]:
+    return [line] if limit is None else list(line.wrap(get_console(), limit))
 
 
-def _join(lines: list[Text], trace: AttentionTrace, *, width: int) -> Text:
+def _join(lines: list[Text], trace: AttentionTrace, *, limit: int | None) -> Text:
     """Return the lines above what is said below every map: unknown tokens, drops, and what attention is."""
     unknown = list_unknown(trace.source_tokens)
     below = [f"{UNKNOWN_MARK} {unknown}"] if unknown else []
     below += [*summarise_drops(trace), *([] if trace.drops_first else [trace.caption])]
-    return Text("\n", no_wrap=True, overflow="crop").join(
-        [*lines, *(part for line in below for part in _wrap(Text(line, style="dim"), width))]
+    return Text("\n", no_wrap=True, overflow="ignore" if limit is None else "crop").join(
+        [*lines, *(part for line in below for part in _wrap(Text(line, style="dim"), limit))]
     )
 
 
-def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads: bool) -> Text:
+def render_mosaic(
+    trace: AttentionTrace, *, width: int, name: str | None, heads: bool, limit: int | None = None
+) -> Text:
     """Return a small grid for each word: the cells of the image, as bright as their share of the largest weight.
 
     Args:
@@ -104,15 +113,16 @@ def render_mosaic(trace: AttentionTrace, *, width: int, name: str | None, heads:
         width: the most terminal cells in a line; one grid at least is shown, even if it is wider.
         name: the maps to show; None shows the last cross-attention map.
         heads: whether to show each head instead of the mean over heads.
+        limit: the terminal cells at which sentences are broken; None breaks none.
     """
     tiles = [_render_tile(title, weights) for title, weights in list_frames(trace, name=name, heads=heads)]
     across = max(1, width // (max(tile[0].cell_len for tile in tiles) + 2))
-    lines = render_drops_first(trace, width=width)
+    lines = render_drops_first(trace, limit=limit)
     for start in range(0, len(tiles), across):
         lines += [Text("  ").join(row) for row in zip(*tiles[start : start + across], strict=True)]
         lines.append(Text(""))
     lines.append(Text("brightness: 0 to the largest weight of each word", style="dim"))
-    return _join(lines, trace, width=width)
+    return _join(lines, trace, limit=limit)
 
 
 def summarise_drops(trace: AttentionTrace) -> list[str]:
