@@ -1,16 +1,14 @@
 """Metrics of labels: small tables counted by hand."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from seq2see.core.errors import DataError
-from seq2see.metrics.labels import (
-    calibration_error,
-    count_confusion,
-    multi_label_f1,
-    score_labels,
-    tabulate_reliability,
-)
+from seq2see.metrics.class_scores import ClassScore, score_classes, score_label_sets
+from seq2see.metrics.confusion import count_confusion
+from seq2see.metrics.labels import calibration_error, multi_label_f1, score_labels, tabulate_reliability
 
 TRUE = ["cat", "cat", "cat", "dog", "dog", "owl"]
 CHOSEN = ["cat", "cat", "dog", "dog", "cat", "fox"]
@@ -87,3 +85,57 @@ def test_a_blank_output_is_wrong_and_no_class_of_its_own() -> None:
     assert accuracy.value == pytest.approx(100 * 2 / 3)
     assert macro.value == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert error.value == 0
+
+
+def read_scores(classes: Sequence[ClassScore]) -> dict[str, tuple[float, ...]]:
+    return {each.label: (each.precision, each.recall, each.f1, each.support, each.predicted) for each in classes}
+
+
+def test_each_label_has_precision_recall_and_f1() -> None:
+    found = score_classes(CHOSEN, TRUE)
+    shares = {"cat": (2 / 3, 2 / 3, 4 / 6), "dog": (1 / 2, 1 / 2, 2 / 4), "fox": (0, 0, 0), "owl": (0, 0, 0)}
+    counts = {"cat": (3, 3), "dog": (2, 2), "fox": (0, 1), "owl": (1, 0)}
+    for name, values in read_scores(found.classes).items():
+        assert values == pytest.approx((*(100 * share for share in shares[name]), *counts[name]))
+    means = read_scores(found.means)
+    assert means["macro mean"] == pytest.approx((*[100 * (2 / 3 + 1 / 2) / 4] * 3, 6, 6))
+    assert means["weighted mean"] == pytest.approx((*[100 * (3 * 2 / 3 + 2 * 1 / 2) / 6] * 3, 6, 6))
+    assert found.confusion == count_confusion(CHOSEN, TRUE)
+    assert [each.label for each in found.rank()] == ["owl", "fox", "dog", "cat"]  # owl has more sources than fox
+
+
+def test_precision_and_recall_are_not_each_other() -> None:
+    # a: right 1, chosen 1, true 3; b: right 1, chosen 3, true 1
+    scores = read_scores(score_classes(["a", "b", "b", "b"], ["a", "a", "a", "b"]).classes)
+    assert scores["a"] == pytest.approx((100, 100 / 3, 50, 3, 1))
+    assert scores["b"] == pytest.approx((100 / 3, 100, 50, 1, 3))
+
+
+def test_macro_and_micro_means_are_the_metrics_of_these_names() -> None:
+    sets = [{"a", "b"}, {"a"}, set[str]()], [["a", "b"], ["b"], ["c"]]
+    micro, macro, weighted = score_label_sets(*sets).means
+    assert [micro.f1, macro.f1] == [each.value for each in multi_label_f1(*sets)]
+    assert (micro.precision, micro.recall) == pytest.approx((100 * 2 / 3, 100 * 2 / 4))
+    assert weighted.f1 == pytest.approx(100 * (1 * 2 / 3 + 2 * 2 / 3 + 0) / 4)  # weighted by support
+    assert score_label_sets(*sets).confusion is None
+    assert score_classes(CHOSEN, TRUE).means[0].f1 == score_labels(CHOSEN, TRUE)[1].value
+
+
+def test_an_empty_source_lowers_recall_and_is_no_label() -> None:
+    found = score_classes(["neg", "", "pos"], ["neg", "neg", "pos"])
+    assert [each.label for each in found.classes] == ["neg", "pos"]
+    assert read_scores(found.classes)["neg"] == pytest.approx((100, 50, 100 * 2 / 3, 2, 1))
+    assert found.confusion is not None
+    assert found.confusion.worst() == [("neg", "", 1)]
+
+
+def test_a_large_confusion_matrix_keeps_the_labels_of_most_mistakes() -> None:
+    true, chosen = ["a"] * 4 + ["b"] * 3 + ["c", "d", "e"], ["a", "b", "b", "b"] + ["b"] * 3 + ["d", "d", "e"]
+    confusion = count_confusion(chosen, true)
+    pooled = confusion.pool(3, name="3 others")
+    assert pooled.labels == ["a", "b", "3 others"]
+    assert pooled.counts.tolist() == [[1, 3, 0], [0, 3, 0], [0, 0, 3]]
+    assert confusion.pool(5, name="others") is confusion
+    wide = count_confusion([str(n) for n in range(1001)], [str(n) for n in range(1001)])
+    assert wide.to_dict() is None
+    assert count_confusion(["x"], ["y"]).to_dict() == {"labels": ["x", "y"], "counts": [[0, 0], [1, 0]]}

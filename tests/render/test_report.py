@@ -8,10 +8,21 @@ from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
+import pytest
 
 from seq2see.data.modalities.label_set import Labels
 from seq2see.explain.attention_trace import AttentionTrace
-from seq2see.render.html.report import Example, Report, ScoreRow, compare_texts, pack_example, render_report
+from seq2see.metrics.class_scores import score_classes, score_label_sets
+from seq2see.metrics.confusion import count_confusion
+from seq2see.render.html.label_scores import pack_classes
+from seq2see.render.html.report import (
+    Example,
+    Report,
+    ScoreRow,
+    compare_texts,
+    pack_example,
+    render_report,
+)
 from seq2see.render.html.run_report import make_example, say_confusions
 from seq2see.runs.evaluation import Evaluation
 from seq2see.runs.prediction import Prediction
@@ -75,10 +86,34 @@ def test_labels_are_right_however_they_are_written() -> None:
 
 
 def test_labels_that_are_mixed_up_are_named() -> None:
-    predictions = [Prediction(text, 0.5, (), (), text, run=Mock(Run)) for text in ("cat", "cat", "dog", "cat")]
-    result = Evaluation("dev", ["dog", " dog", "dog", "owl"], predictions, [])
-    assert say_confusions(result) == "'dog' taken for 'cat' (2), 'owl' taken for 'cat' (1)"
-    assert say_confusions(replace(result, references=["cat", "cat", "dog", "cat"])) == "none"
+    chosen = ["cat", "cat", "dog", "cat"]
+    found = say_confusions(count_confusion(chosen, ["dog", "dog", "dog", "owl"]))
+    assert found == "'dog' taken for 'cat' (2), 'owl' taken for 'cat' (1)"
+    assert say_confusions(count_confusion(chosen, chosen)) == "none"
+
+
+def test_the_scores_of_labels_are_packed_with_the_lowest_first() -> None:
+    scores = score_classes(["a", "", "b", "b"], ["a", "a", "b", "a"])
+    payload = read_report(Report("labels", classes=scores))["classes"]
+    assert [each["label"] for each in payload["classes"]] == ["a", "b"]
+    assert payload["classes"][0] == pytest.approx(
+        {"label": "a", "precision": 100, "recall": 100 / 3, "f1": 50, "support": 3, "predicted": 1}
+    )
+    assert [each["label"] for each in payload["means"]] == ["macro mean", "weighted mean"]
+    assert payload["confusion"]["labels"] == ["(empty input)", "a", "b"]
+    assert payload["confusion"]["counts"] == [[0, 0, 0], [1, 1, 1], [0, 0, 1]]
+    several = score_label_sets([{"a"}], [{"a", "b"}])
+    assert read_report(Report("several", classes=several))["classes"]["confusion"] is None
+    assert read_report(Report("texts"))["classes"] is None
+
+
+def test_a_report_has_a_matrix_of_a_hundred_labels_at_most() -> None:
+    names = [f"class {number:03d}" for number in range(130)]
+    payload = pack_classes(score_classes(names, [*names[-5:], *names[:-5]]))
+    assert len(payload["classes"]) == 130
+    assert len(payload["confusion"]["labels"]) == len(payload["confusion"]["counts"]) == 100
+    assert payload["confusion"]["labels"][-1] == "31 other labels"
+    assert sum(map(sum, payload["confusion"]["counts"])) == 130
 
 
 def test_missing_things_are_said() -> None:

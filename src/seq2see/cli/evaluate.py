@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     from seq2see.data.pairs import Pairs
     from seq2see.explain.attention_agreement import AttentionAgreement
-    from seq2see.metrics.text import Metric
     from seq2see.runs.prediction import Prediction
     from seq2see.runs.run import Run
 
@@ -53,7 +51,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
 ) -> None:
-    """Score a run on pairs it has not seen.
+    """Score a run on pairs it has not seen; of a run that chooses labels, every label, and what it is taken for.
 
     \b
     Examples:
@@ -63,9 +61,11 @@ def evaluate(
     import seq2see
     from seq2see.data.synthetic.shapes import read_things
     from seq2see.metrics.text import make_bleu
+    from seq2see.render.terminal.terminal_evaluation import print_evaluation
     from seq2see.runs.data_files import read_as_trained
     from seq2see.runs.evaluation import evaluate as evaluate_run
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
+    from seq2see.system.console import make_console
 
     refuse_several(others, agreement=agreement)
     origin = name_origin(data, source, target, fields, encoding=encoding)
@@ -90,11 +90,10 @@ def evaluate(
     )
     known = keep_agreement(loaded, predictions) if agreement else None
     if as_json:
-        rows = {metric.name: asdict(metric) for metric in result.metrics}
         more = {} if known is None else {"attention_agreement": known.to_dict()}
-        typer.echo(json.dumps({"run": str(run), "data": str(origin), "pairs": len(pairs), "metrics": rows, **more}))
+        typer.echo(json.dumps({"run": str(run), "data": str(origin), **result.to_dict(), **more}))
         return
-    show_metrics(result.metrics, f"{run} on {say_count(len(pairs), 'pair')}")
+    print_evaluation(result, make_console(sys.stdout), title=f"{run} on {say_count(len(pairs), 'pair')}")
     if known is not None:
         typer.echo(str(known))
 
@@ -126,19 +125,6 @@ def keep_agreement(run: "Run", predictions: "Sequence[Prediction]") -> "Attentio
     known = measure_agreement(run, predictions)
     write_agreement(run.folder, known)
     return known
-
-
-def show_metrics(metrics: "Sequence[Metric]", title: str) -> None:
-    """Print metrics as a table.
-
-    Args:
-        metrics: the metrics, a row for each.
-        title: the title of the table.
-    """
-    from seq2see.cli.training_report import metric_table
-    from seq2see.system.console import make_console, print_table
-
-    print_table(make_console(sys.stdout), metric_table(metrics, title))
 
 
 def note_meteor(run: "Run", pairs: "Pairs") -> None:

@@ -1,18 +1,15 @@
 """`seq2see train` in the terminal: the training, then its metrics, examples, and commands to try next."""
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from seq2see.cli.inspect import print_trace
 from seq2see.core.plural import say_count
 from seq2see.core.registry import shorten
 from seq2see.data.formats.image_paths import is_image
-from seq2see.metrics.text import Metric
+from seq2see.render.terminal.terminal_evaluation import make_metric_table
 from seq2see.runs.evaluation import Evaluation, find_attention
 from seq2see.system.console import make_console, print_table
 from seq2see.training.api import train_request
@@ -53,7 +50,8 @@ def show_result(console: Console, finished: Finished, result: Evaluation, exampl
         examples: the number of predictions to print.
     """
     console.print(f"\n{finished.reason}: {say_count(finished.update, 'update')}")
-    print_table(console, metric_table(result.metrics, f"{say_count(len(result.references), 'pair')} of {result.name}"))
+    title = f"{say_count(len(result.references), 'pair')} of {result.name}"
+    print_table(console, make_metric_table(result.metrics, title))
     wanted = "references such as" if any(result.more) else "should be"
     for row, prediction in enumerate(result.predictions[:examples]):
         right = "right" if result.is_correct(row) else f"{wanted} {result.references[row]}"
@@ -86,16 +84,3 @@ def show_files(console: Console, files: ReportFiles, result: Evaluation, out: Pa
     console.print(f"try it:   {command}", soft_wrap=True)
     if files.images:
         console.print(f"inspect:  seq2see inspect {folder} {source}", soft_wrap=True)
-
-
-def metric_table(metrics: Sequence[Metric], title: str) -> Table:
-    """Return a table of metrics with their values and signatures.
-
-    Args:
-        metrics: the metrics, a row for each.
-        title: the title of the table.
-    """
-    table = Table("metric", "value", Column("signature", overflow="fold"), title=Text(title), title_justify="left")
-    for metric in metrics:
-        table.add_row(metric.name, f"{metric.value:.2f}", metric.signature)
-    return table

@@ -81,6 +81,7 @@ TABLE: dict[str, dict[str, str]] = {
         "attention": "seq2see.render.attention_renderer:AttentionRenderer",
         "document": "seq2see.render.document_renderer:DocumentRenderer",
         "comparison": "seq2see.render.comparison_renderer:TableRenderer",
+        "evaluation": "seq2see.render.evaluation_renderer:ScoreRenderer",
     },
     "search": {
         "greedy": "seq2see.search.greedy:Greedy",

@@ -7,6 +7,8 @@ __all__ = [
     "alignment",
     "caption",
     "cider",
+    "class_scores",
+    "confusion",
     "labels",
     "length",
     "meteor",

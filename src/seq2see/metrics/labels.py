@@ -1,6 +1,5 @@
-"""Metrics of labels: accuracy, F1, the confusion matrix and calibration."""
+"""Metrics of labels: accuracy, F1 and calibration."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -8,33 +7,11 @@ import numpy as np
 from jaxtyping import Float, Int64
 
 from seq2see.core.errors import DataError
+from seq2see.metrics.class_scores import MACRO, MICRO, score_label_sets
+from seq2see.metrics.confusion import check_paired
 from seq2see.metrics.text import Metric
 
 CONFIDENCE_BINS = 15  # as in Guo et al. 2017
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """Holds the confusion matrix.
-
-    Args:
-        labels: the names of the rows and of the columns.
-        counts: how often a label (row) was taken for a label (column), [v v].
-    """
-
-    labels: Sequence[str]
-    counts: Int64[np.ndarray, "v v"]
-
-    def worst(self, most: int = 10) -> list[tuple[str, str, int]]:
-        """Return the most frequent mistakes: the right label, the chosen one, how often.
-
-        Args:
-            most: how many different mistakes are returned at most.
-        """
-        wrong = self.counts * ~np.eye(len(self.labels), dtype=bool)
-        order = np.argsort(-wrong, axis=None, kind="stable")[:most]
-        places = [divmod(int(place), len(self.labels)) for place in order]
-        return [(self.labels[r], self.labels[c], int(wrong[r, c])) for r, c in places if wrong[r, c]]
 
 
 @dataclass(frozen=True)
@@ -81,7 +58,7 @@ def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Metric:
         outputs: the label chosen for each source.
         references: the right label of each source.
     """
-    _check(outputs, references)
+    check_paired(outputs, references)
     hits = sum(output == reference for output, reference in zip(outputs, references, strict=True))
     signature = f"accuracy|n:{len(references)}|classes:{len(set(references))}"
     return Metric("accuracy", 100 * hits / len(references), signature)
@@ -105,27 +82,6 @@ def multi_label_f1(outputs: Sequence[Collection[str]], references: Sequence[Coll
         references: the right labels of each source.
     """
     return _f1_metrics(outputs, references, labels="many")
-
-
-def count_confusion(
-    outputs: Sequence[str], references: Sequence[str], *, labels: Sequence[str] | None = None
-) -> Confusion:
-    """Count how often each label was taken for each.
-
-    Args:
-        outputs: the label chosen for each source.
-        references: the right label of each source.
-        labels: the order of rows and columns, which must have every label that occurs; None sorts those that occur.
-    """
-    _check(outputs, references)
-    names = sorted({*outputs, *references}) if labels is None else list(labels)
-    places = {name: place for place, name in enumerate(names)}
-    strange = sorted({*outputs, *references} - places.keys())
-    if strange:
-        raise DataError(f"all labels must be among the {len(names)} that are given; got {strange[0]!r} too.")
-    counts = np.zeros((len(names), len(names)), dtype=np.int64)
-    np.add.at(counts, ([places[r] for r in references], [places[o] for o in outputs]), 1)
-    return Confusion(names, counts)
 
 
 def calibration_error(confidences: Sequence[float], right: Sequence[bool], *, bins: int = CONFIDENCE_BINS) -> Metric:
@@ -154,7 +110,7 @@ def tabulate_reliability(
         right: whether each output is right.
         bins: the number of ranges.
     """
-    _check(confidences, right)
+    check_paired(confidences, right)
     chances, hits = np.asarray(confidences, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not ((chances >= 0) & (chances <= 1)).all():
         raise DataError("a confidence must be a probability from 0 to 1.")
@@ -176,20 +132,8 @@ def _f1_metrics(
     outputs: Sequence[Collection[str]], references: Sequence[Collection[str]], *, labels: str
 ) -> list[Metric]:
     """Return micro and macro F1 over all labels that are chosen or true anywhere."""
-    _check(outputs, references)
-    chosen = Counter(label for each in outputs for label in set(each) if label)  # an empty source has no label
-    true = Counter(label for each in references for label in set(each))
-    right = Counter(label for o, r in zip(outputs, references, strict=True) for label in set(o) & set(r))
-    classes = sorted(chosen.keys() | true.keys())
-    micro = 2 * right.total() / max(chosen.total() + true.total(), 1)
-    macro = sum(2 * right[label] / (chosen[label] + true[label]) for label in classes) / max(len(classes), 1)
-    about = f"n:{len(references)}|classes:{len(classes)}|labels:{labels}|over:chosen-or-true"
-    return [Metric(name, 100 * value, f"{name}|{about}") for name, value in (("micro_f1", micro), ("macro_f1", macro))]
-
-
-def _check(outputs: Sequence[object], references: Sequence[object]) -> None:
-    if not references or len(outputs) != len(references):
-        raise DataError(
-            f"a score needs references, and an answer for each; got {len(outputs)} answers and {len(references)} "
-            "references."
-        )
+    found = score_label_sets(outputs, references)
+    means = {each.label: each.f1 for each in found.means}
+    about = f"n:{len(references)}|classes:{len(found.classes)}|labels:{labels}|over:chosen-or-true"
+    names = (("micro_f1", MICRO), ("macro_f1", MACRO))
+    return [Metric(name, means[mean], f"{name}|{about}") for name, mean in names]

@@ -10,6 +10,7 @@ __all__ = [
     "comparison_renderer",
     "comparison_table",
     "document_renderer",
+    "evaluation_renderer",
     "figures",
     "html",
     "panel",

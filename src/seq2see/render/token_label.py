@@ -8,6 +8,7 @@ from seq2see.core.token import Token
 # Control characters get symbols of their own (U+2400 and on): a newline shows as ␊ and cannot break a layout.
 MARKS = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {"\x7f": "␡", " ": "␣", "\u00a0": "⍽"}
 EMPTY = "∅"
+EMPTY_INPUT = "(empty input)"  # in place of a label, which an empty input does not get
 UNKNOWN_MARK = "⁇"  # before an unknown token, where there may be no colours
 UNKNOWN_NOTE = "Not in the vocabulary of the run, which reads each as the same unknown token"
 _JOINERS = "\u200c\u200d"  # Persian and Hindi spelling and emoji need them, so they are text and not controls
@@ -23,6 +24,15 @@ def show_text(text: str) -> str:
     shown = (MARKS.get(char, char) for char in text)
     kept = "".join(c for c in shown if c in _JOINERS or unicodedata.category(c) not in _CONTROLS)
     return kept.strip(_JOINERS) or EMPTY
+
+
+def show_label(label: str) -> str:
+    """Return the label of a class with visible signs for control characters; spaces stay spaces.
+
+    Args:
+        label: the label; empty for an input that got none.
+    """
+    return show_text(label).replace(MARKS[" "], " ") if label else EMPTY_INPUT
 
 
 def label_token(token: Token) -> str:

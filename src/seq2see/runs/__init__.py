@@ -7,6 +7,7 @@ __all__ = [
     "agreement_file",
     "agreement_measurement",
     "analysis",
+    "calibration_table",
     "checkpoint",
     "compared_run",
     "comparison",

@@ -1,11 +1,13 @@
 """The evaluation of a run on held-out pairs: predictions beside their references, metrics and attention statistics."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from seq2see.core.box import NamedBox
 from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.plural import say_count
+from seq2see.core.registry import find
 from seq2see.data.pairs import Pairs
 from seq2see.explain.cross_attention import trace_cross_attention
 from seq2see.explain.forced_output import ForcedOutput
@@ -13,15 +15,38 @@ from seq2see.explain.head_alignment import choose_units
 from seq2see.explain.output_trace import OutputTrace
 from seq2see.explain.statistics import AttentionStatistics, StatisticsAccumulator
 from seq2see.metrics.caption import rouge_l, tokenise_caption
-from seq2see.metrics.labels import Bin, tabulate_reliability
+from seq2see.metrics.class_scores import ClassScores, score_classes, score_label_sets
 from seq2see.metrics.pointing import Pointing, find_mentions, point, score_pointing
 from seq2see.metrics.text import DEFAULT_TOKENIZER, Metric, word_error_rate
 from seq2see.runs.metrics_file import Row
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
-from seq2see.tasks.calibration import undo_temperature
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
 
 MAX_LEFT_OUT = 20_000  # tokens of all sources with a part left out, of one example of a report: about a second
+
+
+@runtime_checkable
+class EvaluationRenderer(Protocol):
+    """Draws an evaluation; the registry knows it as the renderer `evaluation`."""
+
+    def to_text(self, result: "Evaluation") -> str:
+        """Return the tables of an evaluation as text.
+
+        Args:
+            result: the evaluation to show.
+        """
+        ...
+
+    def to_html(self, result: "Evaluation") -> str:
+        """Return the tables of an evaluation as HTML, for a notebook.
+
+        Args:
+            result: the evaluation to show.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -34,6 +59,7 @@ class Evaluation:
         predictions: the predictions.
         metrics: the metrics over all predictions.
         more: the further references of each prediction; empty if each has one reference.
+        classes: precision, recall and F1 of each label, and the confusion matrix; None for texts.
     """
 
     name: str
@@ -41,10 +67,30 @@ class Evaluation:
     predictions: Sequence[Prediction]
     metrics: Sequence[Metric]
     more: Sequence[Sequence[str]] = ()
+    classes: ClassScores | None = None
 
     def __repr__(self) -> str:
         scores = ", ".join(f"{metric.name} {metric.value:.2f}" for metric in self.metrics)
         return f"Evaluation({self.name}, {say_count(len(self.references), 'pair')}: {scores})"
+
+    def _repr_html_(self) -> str:
+        return self.renderer.to_html(self)
+
+    @property
+    def renderer(self) -> "EvaluationRenderer":
+        """Return what draws this evaluation."""
+        renderer: EvaluationRenderer = find("renderer", "evaluation")()
+        return renderer
+
+    def table(self) -> str:
+        """Return the tables of the command `seq2see evaluate` as text."""
+        return self.renderer.to_text(self)
+
+    def to_dict(self) -> "dict[str, JsonValue]":
+        """Return the metrics and, of labels, the scores of each and the confusion matrix, for programs."""
+        metrics: dict[str, JsonValue] = {metric.name: asdict(metric) for metric in self.metrics}
+        labels = {} if self.classes is None else self.classes.to_dict()
+        return {"pairs": len(self.references), "metrics": metrics, **labels}
 
     def with_run(self, run: Run) -> "Evaluation":
         """Return the evaluation with another run behind its predictions.
@@ -117,7 +163,25 @@ def evaluate(
     # several runs together give no likelihood of a whole target at once
     perplexity = run.task.likelihood_metrics(run.model, pairs) if not run.others else []
     pointing = play_pointing(run, predictions, things) if run.task.writes_text and things else []
-    return Evaluation(name, pairs.target, predictions, [*metrics, *perplexity, *pointing], pairs.more)
+    classes = score_run_classes(run, predictions, pairs)
+    return Evaluation(name, pairs.target, predictions, [*metrics, *perplexity, *pointing], pairs.more, classes)
+
+
+def score_run_classes(run: Run, predictions: Sequence[Prediction], pairs: Pairs) -> ClassScores | None:
+    """Return the scores of each label; None for a run that writes texts.
+
+    Args:
+        run: the run.
+        predictions: one for each source.
+        pairs: the sources in the same order with their references.
+    """
+    labels = run.task.target.label_set
+    if labels is None:
+        return None
+    chosen, right = [one.text for one in predictions], [target.strip() for target in pairs.target]
+    if labels.many:
+        return score_label_sets([labels.labels(text) for text in chosen], [labels.labels(text) for text in right])
+    return score_classes(chosen, right)
 
 
 def play_pointing(
@@ -197,31 +261,6 @@ def measure_attention(
     except AttentionError:
         return None
     return statistics.result()
-
-
-def tabulate_calibration(run: Run, result: Evaluation) -> dict[str, list[Bin]]:
-    """Return how often labels are right against their probability, before and after calibration (temperature scaling).
-
-    Guo et al. 2017 (arXiv:1706.04599). There are no tables unless every source has one label.
-
-    Args:
-        run: a run that chooses labels; any other has no tables.
-        result: its evaluation.
-
-    Returns:
-        The table "as predicted" and, if the run was calibrated, the table "before calibration".
-    """
-    known = [(p, r) for p, r in zip(result.predictions, result.references, strict=True) if p.probabilities]
-    if not known:
-        return {}
-    task, _ = run.classification
-    if task.target.many:
-        return {}
-    correct = [task.is_correct(prediction.text, reference) for prediction, reference in known]
-    scores = {"as predicted": [prediction.score for prediction, _ in known]}
-    if task.temperature != 1.0:
-        scores["before calibration"] = [undo_temperature(p.probabilities or {}, task.temperature) for p, _ in known]
-    return {name: tabulate_reliability(each, correct) for name, each in scores.items()}
 
 
 def count_parameters(run: Run) -> int:

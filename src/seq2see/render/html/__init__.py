@@ -6,6 +6,7 @@ add to the payload and to the script that draws it.
 
 __all__ = [
     "comparison_page",
+    "label_scores",
     "page",
     "report",
     "run_report",

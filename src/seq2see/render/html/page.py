@@ -19,7 +19,17 @@ from seq2see.system.files import write_atomic
 # In the order of their dependencies.
 SCRIPTS = (
     *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
-    *("agreement.js", "document.js", "beside.js", "curve.js", "lines.js", "report.js", "compare.js", "page.js"),
+    *(
+        "agreement.js",
+        "document.js",
+        "beside.js",
+        "curve.js",
+        "lines.js",
+        "classes.js",
+        "report.js",
+        "compare.js",
+        "page.js",
+    ),
 )
 # The constants that the script shares with figures and terminal, so that each is defined once.
 SETTINGS = {

@@ -8,6 +8,8 @@ from rapidfuzz.distance import Levenshtein
 
 from seq2see.core.token import Token
 from seq2see.explain.output_trace import OutputTrace
+from seq2see.metrics.class_scores import ClassScores
+from seq2see.render.html.label_scores import pack_classes
 from seq2see.render.html.page import render_page
 from seq2see.runs.held_out_file import NOTHING, HeldOut
 
@@ -70,6 +72,7 @@ class Report:
         examples: some outputs, whatever their quality.
         mistakes: some wrong outputs, or of captions those with the lowest scores.
         held_out: the outputs for all inputs, as far as they fit, for a table.
+        classes: the scores of each label, and the confusion matrix; None for texts.
     """
 
     title: str
@@ -79,6 +82,7 @@ class Report:
     examples: Sequence[Example] = ()
     mistakes: Sequence[Example] = ()
     held_out: HeldOut = NOTHING
+    classes: ClassScores | None = None
 
 
 def render_report(report: Report) -> str:
@@ -104,6 +108,7 @@ def pack_report(report: Report) -> dict[str, JsonValue]:
         "examples": [pack_example(example) for example in report.examples],
         "mistakes": [pack_example(example) for example in report.mistakes],
         "held_out": pack_held_out(report.held_out),
+        "classes": None if report.classes is None else pack_classes(report.classes),
     }
 
 

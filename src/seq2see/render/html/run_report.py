@@ -9,18 +9,18 @@ import torch
 import seq2see
 from seq2see.core.plural import say_count
 from seq2see.explain.statistics import AttentionStatistics
-from seq2see.metrics.labels import count_confusion
+from seq2see.metrics.confusion import Confusion
 from seq2see.render.figures.figure_file import save_figure
 from seq2see.render.figures.reliability_diagram import draw_reliability
 from seq2see.render.html.page import save_page
 from seq2see.render.html.report import Example, Report, ScoreRow, render_report
+from seq2see.runs.calibration_table import tabulate_calibration
 from seq2see.runs.evaluation import (
     Evaluation,
     count_minutes,
     count_parameters,
     find_attention,
     measure_attention,
-    tabulate_calibration,
 )
 from seq2see.runs.held_out_file import NOTHING, HeldOut
 from seq2see.runs.metrics_file import Row
@@ -51,6 +51,7 @@ def write_report(run: Run, result: Evaluation, held_out: HeldOut = NOTHING) -> P
         examples=[make_example(result, row) for row in rows[0]],
         mistakes=[make_example(result, row) for row in rows[1]],
         held_out=held_out,
+        classes=result.classes,
     )
     return save_page(render_report(report), run.folder.report_file)
 
@@ -107,6 +108,7 @@ def write_reliability(run: Run, result: Evaluation) -> Path | None:
 
 def _list_facts(run: Run, result: Evaluation, history: Sequence[Row]) -> dict[str, str]:
     statistics = measure_attention(run, result.predictions[:MAX_MEASURED])
+    confusion = None if result.classes is None else result.classes.confusion
     has_words = run.task.source.tokenizer is not None
     return {
         "Preset": run.config.preset or "none",
@@ -115,21 +117,20 @@ def _list_facts(run: Run, result: Evaluation, history: Sequence[Row]) -> dict[st
         if history
         else "unknown",
         "Scored on": f"{say_count(len(result.references), 'pair')} ({result.name})",
-        **({"Confusions": say_confusions(result)} if not run.task.writes_text else {}),
+        **({"Confusions": say_confusions(confusion)} if confusion is not None else {}),
         **({"Attention": _say_statistics(statistics, covers=has_words)} if statistics is not None else {}),
         "Faithfulness": str(run.agreement),
         "Versions": f"seq2see {seq2see.__version__}, torch {torch.__version__}, Python {platform.python_version()}",
     }
 
 
-def say_confusions(result: Evaluation) -> str:
+def say_confusions(confusion: Confusion) -> str:
     """Return the up to five confusions of labels that occur most often, with their counts; `none` without mistakes.
 
     Args:
-        result: the evaluation of a run whose outputs are labels.
+        confusion: how often each label was taken for each.
     """
-    predicted = [prediction.text for prediction in result.predictions]
-    worst = count_confusion(predicted, [reference.strip() for reference in result.references]).worst(MAX_CONFUSIONS)
+    worst = confusion.worst(MAX_CONFUSIONS)
     return ", ".join(f"{right!r} taken for {other!r} ({count})" for right, other, count in worst) or "none"
 
 

@@ -92,17 +92,22 @@ function measureLabels(table, tokens) {
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
 function walk(view, grid, event) {
+  stepCells(grid.at, event, (place) => describe(view, place), view.columns.reversed);
+}
+
+// Moves the focus to the next cell in the direction of an arrow key; `say` describes the place for those who listen.
+function stepCells(at, event, say, reversed = false) {
   const from = event.target.closest("[data-row]");
   const step = STEPS[event.key];
   if (!from || !step) return;
   event.preventDefault();
   const { row, column } = readPlace(from);
-  const [down, ahead] = [step[0], view.columns.reversed ? -step[1] : step[1]];
-  const to = row + down < 0 && column + ahead < 0 ? null : grid.at(row + down, column + ahead);
+  const [down, ahead] = [step[0], reversed ? -step[1] : step[1]];
+  const to = row + down < 0 && column + ahead < 0 ? null : at(row + down, column + ahead);
   if (!to) return;
   from.tabIndex = -1;
   to.tabIndex = 0;
-  to.setAttribute("aria-label", describe(view, readPlace(to)).map((part) => part.textContent ?? part).join(""));
+  to.setAttribute("aria-label", say(readPlace(to)).map((part) => part.textContent ?? part).join(""));
   to.focus();
 }
 

@@ -47,21 +47,25 @@ function refilter(table, changes) {
   showLines(table);
 }
 
-function drawColumnHead(table, { name }, index) {
+function drawColumnHead(table, { name }, index, show = showLines) {
   const button = make("button", { type: "button", class: "sorter" }, name);
   button.addEventListener("click", () => {
     Object.assign(table, { sort: index, down: table.sort === index && !table.down });
-    showLines(table);
+    show(table);
   });
   return make("th", { scope: "col" }, button);
 }
 
 function showLines(table) {
   const found = sortLines(table, table.lines.filter((line) => VERDICTS[table.verdict][1](line) && mentions(line, table.word)));
-  table.heads.forEach((head, index) => head.setAttribute("aria-sort", index !== table.sort ? "none" : table.down ? "descending" : "ascending"));
+  markSort(table);
   table.body.replaceChildren(...found.slice(0, table.shown).map((line) => drawLine(table, line)));
   table.told.textContent = found.length ? `${formatNumber(Math.min(table.shown, found.length))} of ${formatNumber(found.length)} lines shown` : "No line is like that.";
   table.more.hidden = found.length <= table.shown;
+}
+
+function markSort({ heads, sort, down }) {
+  heads.forEach((head, index) => head.setAttribute("aria-sort", index !== sort ? "none" : down ? "descending" : "ascending"));
 }
 
 function mentions(line, word) {

@@ -10,6 +10,7 @@ function drawReport(report) {
   return [
     make("h1", { dir: "auto" }, report.title),
     make("div", { class: "cards" }, ...report.scores.map(drawCard)),
+    ...(report.classes ? drawSection("Labels", drawClasses(report.classes)) : []),
     ...drawSection("How it learned", learned),
     ...drawSection("Examples", examples.length ? examples : [say("No examples were kept.")]),
     ...drawSection("Worst mistakes", mistakes.length ? mistakes : [say(NO_MISTAKES)]),

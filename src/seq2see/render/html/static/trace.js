@@ -195,10 +195,10 @@ function chooseMap(view) {
   return parts;
 }
 
-function drawBar() {
+function drawBar(family = "") {
   const bar = make("span", { class: "bar painted" });
   for (const theme of ["light", "dark"]) {
-    bar.style.setProperty(`--${theme}`, `linear-gradient(to right, ${settings[theme].join(", ")})`);
+    bar.style.setProperty(`--${theme}`, `linear-gradient(to right, ${settings[family + theme].join(", ")})`);
   }
   return bar;
 }
