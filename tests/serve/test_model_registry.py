@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 import threading
 import time
 from pathlib import Path
@@ -26,11 +27,11 @@ class SlowDisk:
         self.slow, self.released, self.count = slow, threading.Event(), 0
         monkeypatch.setattr(model_registry, "load", self.load)
 
-    def load(self, path: Path, *, trust: bool) -> Run:
+    def load(self, path: Path, *, trust: bool, sandbox: bool) -> Run:
         self.count += 1
         if path.name in self.slow:
             self.released.wait(30)
-        return load(path, trust=trust)
+        return load(path, trust=trust, sandbox=sandbox)
 
 
 def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: Path) -> None:
@@ -44,6 +45,19 @@ def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: 
         assert (await registry.find("run"))[1] is not before
 
     asyncio.run(happen())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
+def test_runs_are_tried_before_they_are_served(captions: Path, labels: Path, tmp_path: Path) -> None:
+    """Runs of images and of documents pass; one that is no run has the sentence of its trial."""
+    shutil.copytree(labels, tmp_path / "damaged")
+    (tmp_path / "damaged" / "weights.safetensors").write_bytes(b"")
+    registry = ModelRegistry([captions, labels, tmp_path / "damaged"], sandbox=True)
+    described = {each.name: each.error for each in asyncio.run(registry.describe(240))}
+    assert described.pop("captions") is None
+    assert described.pop("labels") is None
+    assert "weights.safetensors: the file is damaged" in str(described.pop("damaged"))
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "run.json", "weights.safetensors", "source.tokenizer.json"])

@@ -20,6 +20,7 @@ __all__ = [
     "progress_bar",
     "quickstart",
     "resume",
+    "run_options",
     "search_options",
     "serve",
     "train",

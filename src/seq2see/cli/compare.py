@@ -21,6 +21,7 @@ from seq2see.cli.data_options import (
 )
 from seq2see.cli.inputs import check_pairs
 from seq2see.cli.progress_bar import counting
+from seq2see.cli.run_options import SandboxOption
 from seq2see.cli.search_options import WorkersOption, with_decode_options
 from seq2see.core.errors import Seq2SeeError
 from seq2see.search.options import DecodeOptions
@@ -66,6 +67,7 @@ def compare(
     examples: Annotated[int, typer.Option(min=0, help="Sentences whose attention the page shows.")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of their own that the runs name.")] = False,
+    sandbox: SandboxOption = False,
 ) -> None:
     """Compare runs: scores and whether they differ, speed, size, attention, and scores by source length.
 
@@ -85,7 +87,7 @@ def compare(
 
     names = name_runs(runs)
     origin = name_origin(data, source, target, fields, encoding=encoding)
-    loaded = {name: seq2see.load(run, trust=trust) for name, run in zip(names, runs, strict=True)}
+    loaded = {name: seq2see.load(run, trust=trust, sandbox=sandbox) for name, run in zip(names, runs, strict=True)}
     pairs = read_common_pairs(loaded, origin, plots=plot is not None)
     found = compare_runs(
         loaded,

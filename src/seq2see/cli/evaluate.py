@@ -17,6 +17,7 @@ from seq2see.cli.data_options import (
     show_findings,
 )
 from seq2see.cli.inputs import check_pairs
+from seq2see.cli.run_options import SandboxOption
 from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.plural import say_count
@@ -50,6 +51,7 @@ def evaluate(
     agreement: AgreementOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
+    sandbox: SandboxOption = False,
 ) -> None:
     """Score a run on pairs it has not seen; of a run that chooses labels, every label, and what it is taken for.
 
@@ -69,7 +71,7 @@ def evaluate(
 
     refuse_several(others, agreement=agreement)
     origin = name_origin(data, source, target, fields, encoding=encoding)
-    loaded = seq2see.load([run, *(others or [])], trust=trust)
+    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     check_pairs(loaded, pairs)

@@ -8,6 +8,7 @@ import typer
 
 from seq2see.cli.data_options import keep_inputs
 from seq2see.cli.inputs import refuse_image, warn_of_length
+from seq2see.cli.run_options import SandboxOption
 from seq2see.cli.search_options import warn_of_labels
 from seq2see.core.errors import AttentionError, Seq2SeeError
 
@@ -48,6 +49,7 @@ def inspect(
         bool, typer.Option("--positions", help="Without an input: draw how similar the positions of its encoder are.")
     ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
+    sandbox: SandboxOption = False,
 ) -> None:
     """Predict one input and show the attention behind every token of the output, or behind its label.
 
@@ -63,7 +65,7 @@ def inspect(
         got = "neither" if source is None else "both"
         raise Seq2SeeError(f"give an input to explain, or --positions to compare the positions; got {got}.")
     if source is None:
-        draw_positions(run, out, trust=trust)
+        draw_positions(run, out, trust=trust, sandbox=sandbox)
         return
     if out is not None and out.suffix.lower() not in FORMATS:
         raise Seq2SeeError(f"the name of the output must end in {', '.join(FORMATS)}; got {out}.")
@@ -72,7 +74,7 @@ def inspect(
     from seq2see.core.registry import shorten
     from seq2see.system.console import make_console
 
-    loaded = seq2see.load(run, trust=trust)
+    loaded = seq2see.load(run, trust=trust, sandbox=sandbox)
     refuse_image(loaded, Path(source))
     text = read_source(source)
     warn_of_length(loaded, [text])
@@ -169,13 +171,14 @@ def print_trace(
         console.print(shown)
 
 
-def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
+def draw_positions(run: Path, out: Path | None, *, trust: bool, sandbox: bool) -> None:
     """Draw how similar the positions of the encoder of a run are.
 
     Args:
         run: the run folder.
         out: the file of the figure, .png or .svg.
         trust: whether to run the code of its own that the run names.
+        sandbox: whether to try the run in a process with limits first.
 
     Raises:
         Seq2SeeError: there is no such file name, or the encoder has no positions.
@@ -187,5 +190,6 @@ def draw_positions(run: Path, out: Path | None, *, trust: bool) -> None:
     from seq2see.explain.position_cosines import compare_positions
     from seq2see.render.figures.position_similarity import save_positions
 
-    save_positions(compare_positions(seq2see.load(run, trust=trust).model.encoder), out)
+    loaded = seq2see.load(run, trust=trust, sandbox=sandbox)
+    save_positions(compare_positions(loaded.model.encoder), out)
     typer.echo(f"wrote {out}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from seq2see.cli.run_options import SandboxOption
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.bounds import BATCH_TOKENS, Bounds
 
@@ -84,6 +85,7 @@ def serve(
     log_format: LogFormatOption = "text",
     threads: ThreadsOption = 1,
     trust: Annotated[bool, typer.Option(help="Run the code of their own that the runs name.")] = False,
+    sandbox: SandboxOption = False,
 ) -> None:
     """Serve runs: a page to try them and see their attention, and an API for programs.
 
@@ -109,7 +111,7 @@ def serve(
         weights=max_weights,
         client_requests=client_requests,
     )
-    registry = load_registry(runs or [], folder, trust=trust, seconds=timeout)
+    registry = load_registry(runs or [], folder, trust=trust, sandbox=sandbox, seconds=timeout)
     hosts = [host, *(allow_host or [])]
     app, handler = make_app(registry, bounds=bounds, batch_tokens=batch_tokens, tokens=token or [], hosts=hosts)
     server = make_server(app, handler, certificate=pair, proxies=proxy or [])
@@ -212,13 +214,16 @@ def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
     return make_app
 
 
-def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool, seconds: float) -> "ModelRegistry":
+def load_registry(
+    runs: Sequence[Path], folder: Path | None, *, trust: bool, sandbox: bool, seconds: float
+) -> "ModelRegistry":
     """Load all runs and return their registry; a note is printed for each run that cannot be used.
 
     Args:
         runs: the run folders; the first is the default run.
         folder: a folder of run folders; None if there is none.
         trust: whether to run the code of their own that the runs name.
+        sandbox: whether to try each run in a process with limits first.
         seconds: the longest time to wait; runs that take longer are loaded while others are served.
 
     Raises:
@@ -226,7 +231,7 @@ def load_registry(runs: Sequence[Path], folder: Path | None, *, trust: bool, sec
     """
     from seq2see.serve.model_registry import ModelRegistry
 
-    registry = ModelRegistry(runs, folder, trust)
+    registry = ModelRegistry(runs, folder, trust=trust, sandbox=sandbox)
     found = asyncio.run(registry.describe(seconds))
     unusable = [each for each in found if each.error is not None]
     broken = [each for each in unusable if not each.loading]

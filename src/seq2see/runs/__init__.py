@@ -28,6 +28,8 @@ __all__ = [
     "predictions",
     "run",
     "run_file",
+    "sandbox",
+    "trial",
     "weights_header",
     "word_alignment",
 ]

@@ -28,6 +28,7 @@ from seq2see.runs.decoding import Decoding, choose_decoding, explain_failures, s
 from seq2see.runs.folder import RunFolder
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.predictions import Predictions
+from seq2see.runs.sandbox import try_apart
 from seq2see.search.factory import SearchSpec, read_options, read_search
 from seq2see.search.hypothesis import Search, SearchObserver
 from seq2see.search.options import DecodeKeywords, DecodeOptions
@@ -262,18 +263,27 @@ class Run:
         return replace(first, alternatives=tuple(others))
 
 
-def load(path: str | Path | Sequence[str | Path], *, trust: bool = False) -> Run:
+def load(path: str | Path | Sequence[str | Path], *, trust: bool = False, sandbox: bool = False) -> Run:
     """Load a run folder, or several as one run that averages the probabilities of all (an ensemble).
 
     Args:
         path: the folder, or a list of several, which need the same target vocabulary and may differ in all else;
             configuration and attention are those of the first.
         trust: whether the run may execute the code of its own that it names.
+        sandbox: whether the run is first opened in a process with limits on memory and time and without a network, and
+            is refused if it does not predict there. That takes some seconds.
     """
+    if trust and sandbox:
+        raise Seq2SeeError(
+            "a sandbox is for runs that are not trusted, because code of a run would be executed here after its trial; "
+            "got trust and sandbox; leave out one of them."
+        )
     paths = [path] if isinstance(path, str | Path) else list(path) if isinstance(path, Iterable) else []
     if not paths:
         raise SearchError(f"load needs the path of a run folder, or several; got {path!r}.")
     folders = [RunFolder(Path(one)) for one in paths]
+    for folder in folders if sandbox else ():
+        try_apart(folder)
     with trusting(trust):
         first, *others = [_open(folder, trust=trust) for folder in folders]
     for other in others:

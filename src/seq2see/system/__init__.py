@@ -6,6 +6,7 @@ Internal; it imports `core` alone.
 __all__ = [
     "blas",
     "checksums",
+    "confinement",
     "console",
     "file_lock",
     "files",
