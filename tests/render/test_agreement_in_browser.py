@@ -158,7 +158,7 @@ def test_an_image_is_clear_where_the_output_needs_it(show: Show) -> None:
     reds = browser.run(f"((dots) => [5, 235].map((at) => dots[(at * 240 + at) * 4]))({dots})")
     assert reds[0] < 120  # no drop: veiled
     assert reds[1] == 240  # the largest drop: as it is
-    assert read_texts(browser, ".regions td") == ["+0.00", "−0.10", "−0.20", "−0.80"]
+    assert read_texts(browser, ".regions td") == ["0.00", "−0.10", "−0.20", "−0.80"]
 
 
 def test_a_report_compares_labels_as_wholes_and_marks_unknown_words(show: Show) -> None:

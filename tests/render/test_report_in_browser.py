@@ -270,7 +270,7 @@ def test_a_cell_that_is_pointed_at_tells_its_largest_weight(show: Show, caption:
     ):
         browser.press(key)
         assert read_overlay(browser).startswith(place)
-    assert read_rows(browser, ".regions tr") == [["−0.50", "+0.25"], ["−0.13", "+0.00"], ["−1.0", "−0.75"]]
+    assert read_rows(browser, ".regions tr") == [["−0.50", "+0.25"], ["−0.13", "0.00"], ["−1.0", "−0.75"]]
     painted = [name_colour(max(each.drop, 0), WARM_LIGHT) for each in caption.drops]
     assert read_colours(browser, ".regions td") == painted
     assert painted[0] != name_colour(0.5, LIGHT)

@@ -244,7 +244,7 @@ def test_a_image_is_seen_word_by_word_and_region_by_region(browser: Browser, cap
                 const bytes = Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0));
                 const dropped = new DataTransfer();
                 dropped.items.add(new File([bytes], "half.png", {{ type: "image/png" }}));
-                document.querySelector(".drop").dispatchEvent(new DragEvent("drop", {{ dataTransfer: dropped }}));
+                document.querySelector(".upload").dispatchEvent(new DragEvent("drop", {{ dataTransfer: dropped }}));
             }})()"""
         )
         browser.wait("document.querySelector('.overlay .word')")

@@ -16,20 +16,12 @@ from seq2see.render.panel import NO_ATTENTION, NO_TOKENS
 from seq2see.render.token_label import EMPTY, MARKS, UNKNOWN_NOTE
 from seq2see.system.files import write_atomic
 
+STYLES = ("page.css", "report.css")
 # In the order of their dependencies.
 SCRIPTS = (
-    *("dom.js", "words.js", "side.js", "trace.js", "heatmap.js", "heads.js", "arcs.js", "tree.js", "overlay.js"),
-    *(
-        "agreement.js",
-        "document.js",
-        "beside.js",
-        "curve.js",
-        "lines.js",
-        "classes.js",
-        "report.js",
-        "compare.js",
-        "page.js",
-    ),
+    *("dom.js", "words.js", "side.js", "trace.js", "fit.js", "heatmap.js", "heads.js", "arcs.js", "tree.js"),
+    *("overlay.js", "agreement.js", "document.js", "beside.js", "curve.js", "lines.js", "classes.js", "report.js"),
+    *("compare.js", "page.js"),
 )
 # The constants that the script shares with figures and terminal, so that each is defined once.
 SETTINGS = {
@@ -134,8 +126,8 @@ def encode_json(value: object) -> str:
 
 
 def read_style() -> str:
-    """Return the style sheet of the page."""
-    return _read_static("page.css")
+    """Return the style sheets of the page as one."""
+    return "".join(map(_read_static, STYLES))
 
 
 def read_script(*more: str) -> str:

@@ -1,5 +1,7 @@
 // Requests to the server: responses as JSON, streams as events, and the token if it needs one.
 
+const LOST = "The server cannot be reached; is it still running?";
+
 class RequestError extends Error {
   constructor(message, status) {
     super(message);
@@ -17,11 +19,23 @@ async function send(path, body, signal) {
     response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new RequestError("The server cannot be reached; is it still running?", 0);
+    throw new RequestError(LOST, 0);
   }
   if (response.ok) return response;
   const found = await response.json().catch(() => ({}));
-  throw new RequestError(found.error ?? `the server responded with status ${response.status}.`, response.status);
+  throw new RequestError(capitalise(found.error ?? nameStatus(response.status)), response.status);
+}
+
+// What is between the browser and seq2see, such as a proxy, refuses without a sentence.
+function nameStatus(status) {
+  if (status === 413) return "The request is too large for this server; shorten the text, or take a smaller image.";
+  if (status === 429) return "The server has too many requests; try again in a moment.";
+  if (status >= 502 && status <= 504) return `The server is busy, or not there yet (status ${status}); try again in a moment.`;
+  return `The server responded with status ${status}.`;
+}
+
+function capitalise(sentence) {
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1);
 }
 
 async function callApi(path, body, signal) {
@@ -33,13 +47,16 @@ async function stream(path, body, signal, listen) {
   const reader = (await send(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch((error) => {
+      if (error.name === "AbortError") throw error;
+      throw new RequestError(LOST, 0);
+    });
     if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
       const [name, data] = block.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
-      if (name === "error") throw new RequestError(JSON.parse(data).error, 200);
+      if (name === "error") throw new RequestError(capitalise(JSON.parse(data).error), 200);
       listen(name, JSON.parse(data));
     }
   }

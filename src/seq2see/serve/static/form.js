@@ -98,7 +98,7 @@ function drawUpload(studio) {
     if (file.files[0]) reader.readAsDataURL(file.files[0]);
   });
   studio.chosen = make("img", { class: "chosen-image", alt: "the chosen image", hidden: "" });
-  const field = make("div", { class: "drop" }, studio.chosen, make("label", { class: "button" }, file, "Choose an image"),
+  const field = make("div", { class: "upload" }, studio.chosen, make("label", { class: "button" }, file, "Choose an image"),
     make("span", { class: "quiet" }, "or drop one here"));
   field.addEventListener("dragover", (event) => event.preventDefault());
   field.addEventListener("drop", (event) => {
@@ -159,16 +159,14 @@ const WRITERS = {
 
 function drawOption(option, search, set) {
   const { name, title, help, kind } = option;
-  if (kind === "boolean") {
-    const field = makeSwitch(title, search[name] ?? false, (value) => set({ [name]: value || undefined }));
-    field.title = help;
-    return field;
-  }
+  const tell = (field) => make("span", { class: "option" }, field, make("small", { class: "help", id: `help-${name}` }, help));
+  if (kind === "boolean") return tell(makeSwitch(title, search[name] ?? false, (value) => set({ [name]: value || undefined })));
   const box = drawBox(option);
   const value = search[name];
   box.value = value === undefined ? "" : (WRITERS[kind] ?? String)(value);
   box.addEventListener("input", () => set({ [name]: box.value.trim() === "" ? undefined : READERS[kind](box.value) }));
-  return make("label", { class: "choice", title: help }, title, box);
+  box.setAttribute("aria-describedby", `help-${name}`);
+  return tell(make("label", { class: "choice" }, title, box));
 }
 
 function drawBox({ name, kind, choices, minimum, maximum }) {

@@ -1,6 +1,7 @@
 // Examples from the held-out data of the run: one click fills the form and asks. The table of all lines does the same.
 
 const EXAMPLES = 6;
+const NO_EXAMPLES = "This run keeps no examples; a training with test or validation data writes them at its end.";
 const wide = window.matchMedia("(min-width: 64rem)");
 
 // Reads what the run folder keeps; a run without any is greeted without examples.
@@ -19,7 +20,7 @@ async function greet(studio) {
 
 function showHeldOut(studio, heldOut) {
   const lines = heldOut.lines.filter((line) => canAsk(studio, line));
-  if (!heldOut.lines.length) return;
+  if (!heldOut.lines.length) return studio.examples.replaceChildren(make("p", { class: "quiet small" }, NO_EXAMPLES));
   if (lines.length) studio.examples.replaceChildren(drawExamples(studio, heldOut, chooseExamples(lines)));
   const note = lines.length < heldOut.lines.length ? `The ${lines.length} with an image can be run again here.` : "Click on a line to look inside.";
   const table = drawLines(heldOut, { canOpen: (line) => canAsk(studio, line), open: (line) => askLine(studio, line), note });

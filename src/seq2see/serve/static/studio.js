@@ -16,7 +16,7 @@ function drawStudio(payload) {
   studio.sheet = make("div", { class: "studio" },
     make("div", { class: "asking" }, studio.top, studio.status, studio.spoken, studio.examples, studio.interventions),
     make("div", { class: "showing" }, studio.views, studio.tools, studio.lines));
-  window.addEventListener("hashchange", () => restore(studio) && redraw(studio));
+  window.addEventListener("hashchange", () => restore(studio) && enter(studio));
   begin(studio);
   const about = make("p", { class: "quiet about" }, make("span", {}, "What does a model look at for each token that it writes? Programs ask by "), make("a", { href: "docs" }, "the API"));
   return [make("header", { class: "masthead" }, make("h1", {}, "seq2see"), about), studio.sheet];
@@ -26,14 +26,34 @@ async function begin(studio) {
   try {
     const { models, options, bounds } = await readModels(studio);
     Object.assign(studio, { models, options, bounds });
-    studio.request = { ...FRESH, model: (models.find((model) => !model.error) ?? models[0])?.name ?? null };
+    studio.request = { ...FRESH, model: nameDefault(models) };
     restore(studio);
-    redraw(studio);
-    report(studio, models.length ? "" : "No run is served yet.");
+    enter(studio);
   } catch (error) {
     if (error.status === 401) showTokenForm(studio);
     else report(studio, error.message, true);
   }
+}
+
+// Shows what the address asks for, as far as its runs are served.
+function enter(studio) {
+  const { models } = studio;
+  const missing = nameMissing(studio);
+  report(studio, missing ?? (models.length ? "" : "No run is served yet."), missing !== null);
+  if (missing) Object.assign(studio, { request: { ...FRESH, model: nameDefault(models), text: studio.request.text }, before: null, against: null });
+  redraw(studio);
+  if (studio.request.text && !missing) write(studio);
+}
+
+function nameDefault(models) {
+  return (models.find((model) => !model.error) ?? models[0])?.name ?? null;
+}
+
+// What to say if the address names a run that is not served; nothing is asked of another run instead.
+function nameMissing({ models, request, before, against }) {
+  const lost = [request.model, before?.model, against].find((name) => name && !models.some((model) => model.name === name));
+  if (!lost || !models.length) return null;
+  return `The run ${lost} of this address is not served here; this is ${nameDefault(models)}.`;
 }
 
 // The runs, as soon as one of them is loaded or known to be broken.
@@ -64,7 +84,6 @@ function redraw(studio) {
   studio.top.replaceChildren(drawForm(studio));
   nameWindow(studio);
   greet(studio);
-  if (studio.request.text) write(studio);
 }
 
 // The title of the window says what is to be seen, for tabs, bookmarks and screen readers.
@@ -167,6 +186,7 @@ async function write(studio) {
     report(studio, "");
   } catch (error) {
     if (error.name === "AbortError" || turn !== studio.turn) return;
+    studio.spoken.hidden = !studio.spoken.querySelector(".said");
     report(studio, error.message, true);
     if (error.status === 401) showTokenForm(studio);
   }
@@ -211,6 +231,7 @@ function show(studio) {
   }));
   studio.tools.hidden = false;
   showInterventions(studio);
+  fitAll();
 }
 
 // What was answered comes first: options, examples and lines fold, and open with a click.

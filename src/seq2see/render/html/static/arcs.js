@@ -1,17 +1,17 @@
 // Arcs: queries on one side, keys on the other, and a line for each weight that can be seen.
 
 const FAINT = 0.02; // weights below are not drawn, and the figure says so
-const LINE = 30; // pixels from token to token
 const SPAN = 220; // pixels between the sides
 
 function showArcs(view) {
   const { rows, columns, weights, scale } = view;
-  const height = LINE * Math.max(rows.tokens.length, columns.tokens.length);
-  const svg = makeSvg("svg", { class: "links", width: SPAN, height, viewBox: `0 0 ${SPAN} ${height}`, "aria-hidden": "true" });
+  const count = Math.max(rows.tokens.length, columns.tokens.length);
+  // a token is 1 high, and the style sheet says how many pixels that is
+  const svg = makeSvg("svg", { class: "links", width: SPAN, viewBox: `0 0 ${SPAN} ${count}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const lines = [];
   weights.forEach((row, r) => row.forEach((weight, c) => {
     if (weight === null || weight / scale < FAINT) return;
-    const [from, to] = [LINE * (r + 0.5), LINE * (c + 0.5)];
+    const [from, to] = [r + 0.5, c + 0.5];
     const path = `M0 ${from}C${SPAN / 2} ${from} ${SPAN / 2} ${to} ${SPAN} ${to}`;
     const line = makeSvg("path", { class: "link", d: path, "data-from": r, "data-to": c });
     line.style.setProperty("--strength", weight / scale);
@@ -21,7 +21,9 @@ function showArcs(view) {
   const sides = [drawTokens(view, rows, "row"), drawTokens(view, columns, "column")];
   view.light = (here) => lightArcs(view, lines, sides, here);
   const note = make("p", { class: "quiet small" }, `A line is as strong as its weight; weights under ${FAINT * scale < 0.02 ? formatWeight(FAINT * scale) : FAINT} are left out.`);
-  return [note, make("div", { class: "scroller" }, make("div", { class: "arcs" }, sides[0].node, svg, sides[1].node))];
+  const arcs = make("div", { class: "arcs" }, sides[0].node, svg, sides[1].node);
+  arcs.style.setProperty("--count", count);
+  return [...keepFitting(make("div", { class: "scroller" }, arcs), (scroller) => fitArcs(scroller, arcs, count, view.readout)), note];
 }
 
 function drawTokens(view, side, way) {

@@ -19,7 +19,7 @@ function drawTable(heads, rows) {
   const lines = rows.map(([head, ...cells]) =>
     make("tr", {}, make("th", { scope: "row" }, ...head), ...cells.map((cell) => make("td", {}, ...cell))));
   const table = make("table", { class: "sheet" }, make("thead", {}, make("tr", {}, ...names)), make("tbody", {}, ...lines));
-  return make("div", { class: "scroller", tabindex: 0 }, table);
+  return make("div", { class: "scroller sideways", tabindex: 0, role: "region", "aria-label": "Table" }, table);
 }
 
 function drawSheet(sheet) {

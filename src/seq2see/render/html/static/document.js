@@ -6,27 +6,35 @@ function drawDocument(trace) {
   const unknown = drawUnknown(trace.sentences.flatMap(({ words }) => words));
   return make("section", { class: "trace document" }, drawLabels(trace), unknown,
     ...(needed ? putDropsFirst(trace, needed.table, needed.readout) : []), drawDocumentControls(view, needed),
-    say(tellColours(trace)), view.table, view.readout, needed ? null : drawCaption(trace), ...drawAgreements(trace));
+    view.told, view.table, view.readout, needed ? null : drawCaption(trace), ...drawAgreements(trace));
 }
 
 // The sentences, painted by `weight` or by `drop`.
 function makeDocumentView(trace, by) {
   const view = { trace, chars: Array.from(trace.source), by };
   view.readout = make("p", { class: "readout", role: "status", "aria-live": "polite" });
-  view.table = make("table", { class: `sentences by-${by}` });
+  view.table = make("table", {});
+  view.told = make("p", { class: "quiet small" });
   showSentences(view);
   return view;
 }
 
+const LABELS_SHOWN = 5; // of a run with more, the likeliest
+
+// The likeliest labels with their probabilities. Sorted here, because an object puts names such as "7" before others.
 function drawLabels(trace) {
-  const rows = Object.entries(trace.probabilities).slice(0, 12).flatMap(([name, chance]) => {
+  const chances = Object.entries(trace.probabilities).sort(([, one], [, other]) => other - one);
+  const [shown, rest] = [chances.slice(0, LABELS_SHOWN), chances.slice(LABELS_SHOWN)];
+  const sum = rest.reduce((all, [, chance]) => all + chance, 0);
+  const others = rest.length ? say(`${rest.length} more ${rest.length > 1 ? "labels" : "label"}: ${(100 * sum).toFixed(1)} %`) : null;
+  const rows = shown.flatMap(([name, chance]) => {
     const bar = make("span", {});
     bar.style.width = `${100 * chance}%`;
     const kind = name === trace.label ? "best" : null;
     return [make("span", { class: kind, dir: "auto" }, name), make("span", { class: "track" }, bar),
       make("span", { class: kind }, `${(100 * chance).toFixed(1)} %`)];
   });
-  return rows.length ? make("div", { class: "labels" }, ...rows) : make("p", {}, make("b", { dir: "auto" }, trace.label));
+  return rows.length ? make("div", { class: "labels" }, ...rows, others) : make("p", {}, make("b", { dir: "auto" }, trace.label));
 }
 
 function hasDrops(trace) {
@@ -36,15 +44,21 @@ function hasDrops(trace) {
 function drawDocumentControls(view, needed) {
   const ways = ["attention weight", "probability drop"];
   const choose = (index) => { view.by = ["weight", "drop"][index]; showSentences(view); };
-  const bar = drawBar();
   return make("div", { class: "controls" },
     hasDrops(view.trace) && !needed ? makeSelect("Colours show", ways, choose) : null,
-    make("span", { class: "legend" }, "0", bar, "the largest of the document"));
+    make("span", { class: "legend" }, "0", drawBar(), "the largest of the document"));
 }
 
-function tellColours(trace) {
-  const whole = trace.sentences.some((s) => s.weight !== null) ? "The number beside a sentence (orange) is its attention weight in the document; " : "";
-  return `${whole}${whole ? "the" : "The"} stronger the blue of a word, the larger its attention weight. Point at a word for its numbers.`;
+// What the colours stand for, which are those of `measureStrength`.
+function tellColours({ trace: { sentences }, by }) {
+  const known = (name) => [sentences.some((s) => s[name] !== null), sentences.some((s) => s.words.some((w) => w[name] !== null))];
+  const [whole, words] = known(by);
+  const beside = by === "drop" ? "The orange behind a number says how much the probability of the label drops without its sentence."
+    : "The number beside a sentence, in orange, is its attention weight in the document.";
+  const root = whole ? ", times the root of the weight of its sentence" : "";
+  const inside = by === "drop" ? "The stronger the blue of a word, the more the probability of the label drops without it."
+    : `The stronger the blue of a word, the larger its attention weight${root}.`;
+  return [whole ? beside : "", words ? inside : "", `${byHand.matches ? "Tap" : "Point at"} a word for its numbers.`].filter(Boolean).join(" ");
 }
 
 // How strongly a word is painted: sqrt(weight of its sentence) x its own weight, or the probability drop without it.
@@ -55,10 +69,14 @@ function measureStrength(view, sentence, word) {
 
 function showSentences(view) {
   const { sentences } = view.trace;
+  view.table.className = `sentences by-${view.by}`;
+  view.told.textContent = tellColours(view);
   const strengths = sentences.flatMap((s) => s.words.map((w) => measureStrength(view, s, w) ?? 0));
   view.strongest = Math.max(...strengths, 1e-12);
   view.heaviest = Math.max(...sentences.map((s) => s[view.by] ?? 0), 1e-12);
-  view.table.replaceChildren(make("tbody", {}, ...sentences.map((sentence) => drawAttendedSentence(view, sentence))));
+  const name = (way, told) => (sentences.some((s) => s[way] !== null) ? make("th", { scope: "col", class: "name" }, told) : null);
+  const heads = [name("weight", "weight"), name("drop", "without it")].filter(Boolean);
+  view.table.replaceChildren(heads.length ? make("thead", {}, make("tr", {}, ...heads, make("th", {}))) : "", make("tbody", {}, ...sentences.map((sentence) => drawAttendedSentence(view, sentence))));
 }
 
 function drawAttendedSentence(view, sentence) {
@@ -79,7 +97,7 @@ function drawSentenceNumber(view, sentence, name) {
 
 // How the probability changes when something is left out: it goes down by the drop.
 function formatDrop(drop) {
-  return `${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(3)}`;
+  return writeSign(drop, Math.abs(drop).toFixed(3));
 }
 
 // The raw text of a sentence, its words painted. Offsets count code points, as Python does.

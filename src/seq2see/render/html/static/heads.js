@@ -4,7 +4,7 @@ const THUMB = 96; // pixels of the longer side
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
 function showHeads(view) {
-  view.say = () => ["Point at a head to see its largest weights."];
+  view.say = () => [byHand.matches ? "Tap a head to enlarge it." : "Point at a head to see its largest weights; click to enlarge it."];
   const families = groupMaps(view.trace.maps);
   return families.map(({ name, maps }) => make("section", { class: "family" }, make("h3", {}, name), drawHeads(view, name, maps)));
 }

@@ -9,8 +9,12 @@ function showGrid(view) {
     cell.title = `${view.weights[r][c] ?? "unknown"}`;
   }));
   view.light = (here) => lightGrid(view, grid, here);
-  if (showsDrops(view)) grid.table.append(drawDrops(view));
-  return [scroller];
+  if (showsDrops(view)) {
+    const drops = drawDrops(view);
+    grid.table.append(drops);
+    grid.table.classList.toggle("numbered", [...drops.querySelectorAll(".painted")].some((cell) => cell.colSpan === 1));
+  }
+  return keepFitting(scroller, () => fitCells(scroller, grid.table, view.readout));
 }
 
 function showsDrops(view) {
@@ -34,7 +38,12 @@ function drawDrops({ columns, trace: { drops } }) {
 
 // How a log-probability or a probability changes: it goes down by the drop.
 function writeChange(drop) {
-  return `${drop > 0 ? "−" : "+"}${Math.abs(drop).toFixed(Math.abs(drop) < 1 ? 2 : 1)}`;
+  return writeSign(drop, Math.abs(drop).toFixed(Math.abs(drop) < 1 ? 2 : 1));
+}
+
+// The sign of a change before its size; what is rounded to nothing has none.
+function writeSign(drop, size) {
+  return `${Number(size) === 0 ? "" : drop > 0 ? "−" : "+"}${size}`;
 }
 
 function writeDrop(cell, drop, most) {
@@ -42,8 +51,6 @@ function writeDrop(cell, drop, most) {
   cell.title = formatDrop(drop);
   paint(cell, Math.max(drop, 0) / most, "warm_");
 }
-
-const ROOMY = 24; // columns up to which cells are large
 
 function drawGrid({ name: down, tokens: queries }, { name: across, tokens: keys, reversed }) {
   const upright = keys.every((t) => t.start === t.end || countLetters(t.text) <= 1);
@@ -54,7 +61,6 @@ function drawGrid({ name: down, tokens: queries }, { name: across, tokens: keys,
   const cells = targets.map((_, row) => sources.map((_, column) => drawCell("td", "", row, column)));
   const rows = targets.map((target, row) => make("tr", {}, target, ...cells[row]));
   const corner = make("td", { class: "corner" }, make("span", { class: "name" }, `${across} ${reversed ? "←" : "→"}`), make("span", { class: "name" }, `${down} ↓`));
-  table.classList.toggle("roomy", keys.length <= ROOMY);
   table.append(make("thead", {}, make("tr", {}, corner, ...sources)), make("tbody", {}, ...rows));
   measureLabels(table, keys);
   targets[0].tabIndex = 0;
@@ -79,14 +85,15 @@ function drawCell(tag, kind, row, column) {
   return cell;
 }
 
+const LABEL = 12; // the longest slanted label, in widths of an m; the style sheet cuts longer ones
+
 // Slanted labels take no room in a table, so the room is measured with the fonts the reader has.
 function measureLabels(table, tokens) {
   const pen = document.createElement("canvas").getContext("2d");
   pen.font = "14px system-ui, sans-serif";
-  const widths = tokens.map((token) => Math.min(pen.measureText(showText(token.text)).width, 170));
-  const longest = Math.max(...widths);
-  table.style.setProperty("--rise", `${Math.ceil(longest * 0.82 + 24)}px`);
-  table.style.setProperty("--overhang", `${Math.ceil(widths.at(-1) * 0.58 + 12)}px`);
+  const widths = tokens.map((token) => Math.min(pen.measureText(showText(token.text)).width / 14, LABEL));
+  table.style.setProperty("--rise", `${(Math.max(...widths) * 0.82 + 1.5).toFixed(2)}em`);
+  table.style.setProperty("--overhang", `${(widths.at(-1) * 0.58 + 0.8).toFixed(2)}em`);
 }
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };

@@ -1,6 +1,7 @@
 // The table of held-out lines: input, output, reference, confidence, right or wrong; sorted, filtered, with a way inside.
 
 const LINES_SHOWN = 50; // at first, and with each click on "Show more"
+const BRIEF = 24; // letters of outputs, such as labels and dates, that leave their room to the inputs
 const VERDICTS = [["right and wrong", () => true], ["right", (line) => line.correct], ["wrong", (line) => !line.correct]];
 const COLUMNS = [ // heading, what is sorted by, and how a cell is filled
   { name: "line", key: (line) => line.number },
@@ -21,7 +22,8 @@ function drawLines(heldOut, { canOpen, open, note }) {
   table.more = make("button", { type: "button", class: "button more" }, "Show more");
   table.more.addEventListener("click", () => { table.shown += LINES_SHOWN; showLines(table); });
   showLines(table);
-  const grid = make("table", { class: "lines-table" }, make("caption", { class: "unseen" }, `Lines of the ${heldOut.data}`),
+  const brief = heldOut.lines.every((line) => [line.output, ...line.references].every((text) => Array.from(text).length <= BRIEF));
+  const grid = make("table", { class: brief ? "lines-table brief" : "lines-table" }, make("caption", { class: "unseen" }, `Lines of the ${heldOut.data}`),
     make("thead", {}, make("tr", {}, ...table.heads)), table.body);
   return make("section", { class: "held-out" }, make("p", { class: "quiet small" }, countLines(heldOut), note ? ` ${note}` : ""),
     drawFilters(table, judged), make("div", { class: "scroller sideways", tabindex: 0, role: "region", "aria-label": "Lines" }, grid), table.told, table.more);

@@ -3,6 +3,7 @@
 function start() {
   const payload = JSON.parse(document.getElementById("seq2see-payload").textContent);
   document.getElementById("seq2see").replaceChildren(...drawPayload(payload));
+  fitAll();
   window.addEventListener("beforeprint", () => waiting.splice(0).forEach((open) => open()));
 }
 

@@ -44,7 +44,12 @@ function drawCard(score) {
   return make("div", { class: "card" },
     make("span", { class: "name" }, score.name),
     make("span", { class: "value" }, formatNumber(score.value), make("small", {}, score.unit)),
-    make("code", { class: "signature" }, score.signature));
+    make("code", { class: "signature" }, ...breakBehind("|", score.signature)));
+}
+
+// A text that may go on in the next line behind a mark, and not in the middle of what the mark ends.
+function breakBehind(mark, text) {
+  return text.split(mark).flatMap((part, index) => (index ? [mark, make("wbr"), part] : [part]));
 }
 
 function drawFacts(facts) {
@@ -74,7 +79,8 @@ function once(act) {
 
 function drawSummary(example) {
   const verdict = judge(example);
-  const rows = [["source", markSpans(example.source, example.unknown)], ["prediction", markEdits(example, 1, "del")]];
+  const thumbnail = example.trace?.image ? make("img", { class: "thumbnail", src: example.trace.image, alt: "" }) : "";
+  const rows = [["source", [thumbnail, ...markSpans(example.source, example.unknown)]], ["prediction", markEdits(example, 1, "del")]];
   if (example.edits) rows.push(["reference", markEdits(example, 2, "ins")]);
   if (example.further_references.length) rows.push(...[example.reference, ...example.further_references].map((text) => ["reference", [text]]));
   const lines = rows.map(([name, content]) => make("span", { class: "line" },

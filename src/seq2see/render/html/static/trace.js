@@ -1,6 +1,7 @@
 // One trace: its raw texts, a choice of views on the same weights, and a readout of what is pointed at.
 
 const KINDS = { image: "Image", grid: "Heatmap", heads: "All heads", arcs: "Arcs", tree: "Beam" };
+const byHand = window.matchMedia("(hover: none)"); // a screen that is touched, where nothing can be pointed at
 const SETTINGS = { kind: null, name: null, head: -1, words: false, stretch: false }; // `name` is that of a map
 
 // Options: `state` to begin with, `onState` hears of every change of it, `onToken` of a click on a token.
@@ -11,10 +12,12 @@ function drawTrace(trace, options = {}) {
   const note = why && make("p", { class: "quiet" }, why);
   const labels = trace.probabilities ? drawLabels(trace) : null;
   const leads = !why && leadsWithDrops(trace);
-  const root = make("section", { class: "trace" }, ...(leads ? [labels, ...drawLead(trace)] : []), view.texts, drawUnknown(trace.source_tokens),
-    leads ? null : labels, note, ...(why ? drawBare(trace) : []), view.tabs, view.controls, view.remark,
-    make("div", {}, view.exhibit, view.readout), why || leads ? null : drawCaption(trace),
-    ...(!why && !leads && hidesDrops(trace) ? drawOcclusion(trace) : []));
+  const root = make("section", { class: "trace" });
+  const views = listKinds(view).length ? make("div", { class: "views" }, view.tabs, drawFill(root)) : null;
+  fill(root, {}, [...(leads ? [labels, ...drawLead(trace)] : []), view.texts, drawUnknown(trace.source_tokens),
+    leads ? null : labels, note, ...(why ? drawBare(trace) : []), views, view.controls,
+    make("div", { class: "shown" }, view.exhibit, view.readout), view.remark, why || leads ? null : drawCaption(trace),
+    ...(!why && !leads && hidesDrops(trace) ? drawOcclusion(trace) : [])]);
   if (why) view.texts.replaceChildren(...drawPlainTexts(view));
   if (!why || trace.history) {
     fillTabs(view);
@@ -41,7 +44,7 @@ function makeView(trace, options, bare) {
   if (view.head >= (trace.maps[view.map]?.weights.length ?? 0)) view.head = -1;
   view.words = view.words && hasWords(trace);
   if (!listKinds(view).includes(view.kind)) view.kind = listKinds(view)[0] ?? "grid";
-  view.texts = make("div", {});
+  view.texts = make("div", { class: "texts" });
   view.tabs = make("div", { class: "tabs", role: "tablist", "aria-label": "Views" });
   view.controls = make("div", { class: "controls" });
   view.remark = make("p", { class: "remark" });
@@ -103,8 +106,7 @@ function showView(view) {
     tab.tabIndex = tab.dataset.kind === view.kind ? 0 : -1;
   }
   view.light = () => {};
-  view.say = () => [view.kind === "arcs" ? "Point at a token to see what belongs to it."
-    : "Point at a token or a cell, or walk the grid with the arrow keys."];
+  view.say = () => [tellHow(view)];
   if (!view.bare) readMap(view);
   fillControls(view);
   view.remark.textContent = view.kind === "tree" || view.kind === "image" ? "" : nameMap(view);
@@ -112,6 +114,15 @@ function showView(view) {
   view.exhibit.replaceChildren(...shows[view.kind](view));
   view.texts.hidden = view.readout.hidden = view.kind === "image";
   light(view, view.kind === "grid" || view.kind === "arcs" ? view.here : null);
+  fitAll();
+}
+
+// How to read numbers from what is shown, by mouse and keys or by hand.
+function tellHow({ kind, options }) {
+  const verb = byHand.matches ? "Tap" : "Point at";
+  const change = options.onToken ? byHand.matches ? "; tap a token again to change it" : "; click on a token to change it" : "";
+  if (kind === "arcs") return `${verb} a token to see what belongs to it${change}.`;
+  return `${verb} a token or a cell${byHand.matches ? "" : ", or use the arrow keys"}${change}.`;
 }
 
 // The weights of the chosen map and head, as tokens or as words, with what stands on their sides.
@@ -145,7 +156,7 @@ function tellAgreement(agreement) {
 
 // What the figure shows, in words: which map, whether heads were averaged, how words were made, how it is scaled.
 function nameMap(view) {
-  if (view.kind === "heads") return "One scale from 0 to 1 for all heads. Choose one to enlarge it.";
+  if (view.kind === "heads") return "One scale from 0 to 1 for all heads.";
   const map = view.trace.maps[view.map];
   const count = map.weights.length;
   const told = view.kind === "grid" ? `Each row is a token of the ${nameSide(view.rows)}: the stronger the colour, the larger its attention weight on that token of the ${nameSide(view.columns)}` : "";
@@ -182,7 +193,7 @@ function fillControls(view) {
 
 function chooseMap(view) {
   const maps = view.trace.maps;
-  const names = maps.map((map) => map.name);
+  const names = maps.map((map) => map.name.replace(/\.attend$/, "")); // that an attention attends needs no saying
   const parts = [];
   if (names.length > 1) {
     parts.push(makeSelect("Map", names, (map) => choose(view, { map, head: -1 }), view.map));
@@ -212,7 +223,11 @@ function listen(view, root) {
   root.addEventListener("mouseover", (event) => find(event) && light(view, readPlace(find(event))));
   root.addEventListener("mouseleave", () => light(view, null));
   root.addEventListener("focusin", (event) => find(event) && light(view, readPlace(find(event))));
-  root.addEventListener("click", (event) => find(event) && pick(view, find(event)));
+  root.addEventListener("pointerdown", (event) => { // the first touch shows what belongs to a token, the second changes it
+    const place = find(event) && readPlace(find(event));
+    view.looking = event.pointerType === "touch" && place && !(view.here?.row === place.row && view.here.column === place.column);
+  });
+  root.addEventListener("click", (event) => find(event) && !view.looking && pick(view, find(event)));
   root.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches?.("[data-row]")) pick(view, event.target);
   });

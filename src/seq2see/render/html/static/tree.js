@@ -9,7 +9,7 @@ function showTree(view) {
   const draw = (all) => holder.replaceChildren(drawTree(view, nodes, best, all));
   const left = nodes.filter((node) => !node.kept).length;
   draw(true);
-  view.say = () => ["Point at a token of the tree to see how likely it was."];
+  view.say = () => [`${byHand.matches ? "Tap" : "Point at"} a token of the tree to see how likely it was.`];
   const key = "Each column is a step, the likeliest beginnings on top. The output is blue, "
     + "what the beam left out is faint; numbers are scores of outputs.";
   return [make("div", { class: "controls" }, makeSwitch(`Show the ${left} it left out`, true, draw)),
