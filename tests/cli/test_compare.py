@@ -182,10 +182,58 @@ def test_a_mistake_is_one_sentence(place: Path, mistake: str) -> None:
     assert expected in refused(seq2see(*words, cwd=place))
 
 
-def test_a_run_that_chooses_labels_is_named(place: Path) -> None:
-    (place / "labels.tsv").write_text("".join(f"{a} {b}\t{'yes' if a > b else 'no'}\n" for a in WORDS for b in WORDS))
-    quick = ["train.updates=2", "train.validate_every=2", "model.encoder.size=4", "tokens.source.min_count=1"]
-    result = seq2see("train", "labels.tsv", *quick, "--out", "chooser", cwd=place)
+@pytest.fixture(scope="module")
+def choosers(place: Path) -> Path:
+    """Two runs that choose labels, one that chooses several, and pairs that end in an empty text."""
+    rows = [(f"{a} {b} {c}", "yes" if a > b else "no") for a in WORDS for b in WORDS for c in WORDS]
+    (place / "labels.tsv").write_text("".join(f"{source}\t{label}\n" for source, label in rows))
+    (place / "several.tsv").write_text("".join(f"{source}\t{label}|{source[:3]}\n" for source, label in rows))
+    quick = ["task=classification", "train.updates=2", "train.validate_every=2", "model.encoder.size=4"]
+    quick += ["tokens.source.min_count=1"]
+    for name, data, more in (
+        ("chooser", "labels.tsv", []),
+        ("other", "labels.tsv", ["seed=2", "train.updates=40", "train.learning_rate=0.02"]),
+        ("several", "several.tsv", ['tokens.target={kind: labels, separator: "|"}']),
+    ):
+        result = seq2see("train", data, *quick, *more, "--out", name, cwd=place)
+        assert result.returncode == 0, result.stderr
+    return place
+
+
+def test_runs_that_choose_labels_are_compared(choosers: Path) -> None:
+    words = ["compare", "chooser", "other", "--data", "labels.tsv"]
+    result = seq2see(*words, "-o", "labels.html", "--plot", "labels.svg", cwd=choosers)
     assert result.returncode == 0, result.stderr
-    sentence = refused(seq2see("compare", "cho2014", "chooser", "--data", "test.tsv", cwd=place))
-    assert "but chooser chooses labels; evaluate it" in sentence
+    for word in (
+        "accuracy",
+        "macro-F1",
+        "right alone",
+        "accuracy, % by source length",
+        "chooser and other on 125 texts",
+    ):
+        assert word in result.stdout
+    for word in ("entropy", "BLEU", "sentences"):
+        assert word not in result.stdout
+    assert "of accuracy McNemar's exact test, of F1 a paired bootstrap" in result.stdout
+    assert "each run against chooser" in result.stdout
+    assert '"counted": "texts"' in (choosers / "labels.html").read_text()
+    first, other = json.loads(seq2see(*words, "--json", cwd=choosers).stdout)["runs"]
+    assert first["metrics"].keys() == {"accuracy", "macro_f1"}
+    assert "mcnemar" not in first["metrics"]["accuracy"]
+    tested = other["metrics"]["accuracy"]["mcnemar"]
+    difference = other["metrics"]["accuracy"]["value"] - first["metrics"]["accuracy"]["value"]
+    assert 100 * (tested["c"] - tested["b"]) / 125 == pytest.approx(difference)
+    assert other["metrics"]["accuracy"]["p_value"] == tested["p_value"]
+    own = json.loads(seq2see("evaluate", "other", "labels.tsv", "--json", cwd=choosers).stdout)
+    assert own["metrics"]["macro_f1"]["value"] == pytest.approx(other["metrics"]["macro_f1"]["value"])
+    assert sum(map(sum, own["confusion"]["counts"])) == 125
+    assert "right ↓, taken for →" in seq2see("evaluate", "other", "labels.tsv", cwd=choosers).stdout
+
+
+def test_runs_of_two_kinds_are_not_compared(choosers: Path) -> None:
+    sentence = refused(seq2see("compare", "cho2014", "chooser", "--data", "test.tsv", cwd=choosers))
+    assert "chooser chooses labels and cho2014 writes texts; compare runs of one kind." in sentence
+    sentence = refused(seq2see("compare", "chooser", "several", "--data", "labels.tsv", cwd=choosers))
+    assert "several chooses several labels of a source and chooser chooses one; compare runs of one kind." in sentence
+    words = ["compare", "chooser", "other", "--data", "labels.tsv", "--gold", "gold.txt"]
+    assert "these runs choose labels; leave it out" in refused(seq2see(*words, cwd=choosers))

@@ -39,12 +39,14 @@ class ScoreColumn(StrEnum):
     bleu = "bleu"
     chrf = "chrf"
     exact_match = "exact_match"
+    accuracy = "accuracy"
 
 
 ByOption = Annotated[
     ScoreColumn | None,
     typer.Option(
-        help="The score to draw and to list by length.", show_default="bleu, or exact_match if there is no BLEU"
+        help="The score to draw and to list by length.",
+        show_default="bleu, exact_match without BLEU, accuracy of labels",
     ),
 ]
 
@@ -76,6 +78,7 @@ def compare(
       seq2see compare runs/bahdanau runs/luong --data test.tsv -o compare.html
       seq2see compare runs/bahdanau runs/luong --source test.en --target test.de --plot lengths.png
       seq2see compare runs/soft runs/hard --data captions.jsonl -o compare.html
+      seq2see compare runs/han runs/flat --data reviews.jsonl -o compare.html
     """
     check_outputs(out, plot)
     import seq2see
@@ -159,7 +162,7 @@ def save_comparison(
         lengths: the scores by source length; None for images, without a figure.
         out: the file of the page; None for no page.
         plot: the file of the figure; None for no figure.
-        metric: the metric to draw; None draws BLEU, or exact match if there is no BLEU.
+        metric: the metric to draw; None draws BLEU, exact match if there is no BLEU, or the accuracy of labels.
     """
     from seq2see.render.figures.length_curve import save_lengths
     from seq2see.render.html.comparison_page import render_comparison

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from seq2see.data.pairs import Pairs
     from seq2see.explain.attention_agreement import AttentionAgreement
+    from seq2see.runs.evaluation import Evaluation
     from seq2see.runs.prediction import Prediction
     from seq2see.runs.run import Run
 
@@ -63,11 +64,9 @@ def evaluate(
     import seq2see
     from seq2see.data.synthetic.shapes import read_things
     from seq2see.metrics.text import make_bleu
-    from seq2see.render.terminal.terminal_evaluation import print_evaluation
     from seq2see.runs.data_files import read_as_trained
     from seq2see.runs.evaluation import evaluate as evaluate_run
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
-    from seq2see.system.console import make_console
 
     refuse_several(others, agreement=agreement)
     origin = name_origin(data, source, target, fields, encoding=encoding)
@@ -95,9 +94,23 @@ def evaluate(
         more = {} if known is None else {"attention_agreement": known.to_dict()}
         typer.echo(json.dumps({"run": str(run), "data": str(origin), **result.to_dict(), **more}))
         return
-    print_evaluation(result, make_console(sys.stdout), title=f"{run} on {say_count(len(pairs), 'pair')}")
-    if known is not None:
-        typer.echo(str(known))
+    show_result(result, known, title=f"{run} on {say_count(len(pairs), 'pair')}")
+
+
+def show_result(result: "Evaluation", agreement: "AttentionAgreement | None", *, title: str) -> None:
+    """Print an evaluation as tables.
+
+    Args:
+        result: the evaluation.
+        agreement: whether the attention of the run agrees with leave-one-out; None if that was not measured.
+        title: the title of the table of metrics.
+    """
+    from seq2see.render.terminal.terminal_evaluation import print_evaluation
+    from seq2see.system.console import make_console
+
+    print_evaluation(result, make_console(sys.stdout), title=title)
+    if agreement is not None:
+        typer.echo(str(agreement))
 
 
 def refuse_several(others: "Sequence[Path] | None", *, agreement: bool) -> None:

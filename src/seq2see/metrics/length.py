@@ -60,18 +60,20 @@ class LengthScores:
     Args:
         buckets: the buckets.
         scores: by the name of a metric, and then of a run, one number for each bucket.
+        counted: what the sources are called.
     """
 
     buckets: Buckets
     scores: Mapping[str, Mapping[str, Sequence[float]]]
+    counted: str = "sentences"
 
     def choose_metric(self, asked: str | None = None) -> str:
-        """Return the metric that is asked for if it was computed; else BLEU, or exact match where texts are too short.
+        """Return the metric asked for if it was computed; else BLEU, exact match of short texts, or accuracy of labels.
 
         Args:
             asked: the name of a metric; None asks for BLEU.
         """
-        return next(metric for metric in (asked or "bleu", "bleu", "exact_match") if metric in self.scores)
+        return next(metric for metric in (asked or "bleu", "bleu", "exact_match", "accuracy") if metric in self.scores)
 
     def to_dict(self) -> dict[str, JsonValue]:
         """Return buckets and scores, for programs."""

@@ -15,6 +15,7 @@ from sacrebleu.significance import PairedTest, Result
 from seq2see.core.errors import DataError
 from seq2see.metrics.caption import rouge_l, score_captions, tokenise_caption
 from seq2see.metrics.cider import MAX_NGRAM, Cider
+from seq2see.metrics.mcnemar import McNemar
 from seq2see.metrics.text import (
     DEFAULT_TOKENIZER,
     Metric,
@@ -38,11 +39,13 @@ class Tested:
         metric: the score on the whole test set.
         interval: half the width of the 95 % confidence interval, in the unit of the score.
         p_value: the probability of such a difference if the systems are equally good; None for the baseline itself.
+        mcnemar: the sources that one of the two alone has right, where the p-value is that of McNemar's test.
     """
 
     metric: Metric
     interval: float
     p_value: float | None = None
+    mcnemar: McNemar | None = None
 
 
 class MeanSignature(Signature):

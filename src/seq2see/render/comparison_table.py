@@ -7,11 +7,13 @@ from seq2see.explain.statistics import AttentionStatistics
 from seq2see.metrics.significance import Tested
 from seq2see.render.html.comparison_page import DASH, Row, ScoreCell, Sheet
 from seq2see.render.html.report import Example
+from seq2see.render.html.run_report import make_example
 from seq2see.runs.compared_run import ComparedRun
 from seq2see.runs.comparison import Comparison
-from seq2see.runs.evaluation import find_attention
+from seq2see.runs.evaluation import Evaluation
 
 SIGNIFICANT = 0.05  # a p value below this counts as a difference
+SMALLEST = 0.001  # p value that is written as a number
 NAMES = {
     "exact_match": "exact match",
     "bleu": "BLEU",
@@ -20,6 +22,9 @@ NAMES = {
     **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
     "rouge_l": "ROUGE-L",
     "cider_d": "CIDEr-D",
+    "accuracy": "accuracy",
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
 }
 
 
@@ -30,17 +35,29 @@ def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
         comparison: what was measured of the runs.
         examples: the number of sources to show; 0 shows none and computes no attention maps.
     """
-    runs = comparison.runs
-    shown, count = range(min(examples, len(comparison.pairs))), say_count(len(comparison.pairs), comparison.unit)
+    runs, count = comparison.runs, say_count(len(comparison.pairs), comparison.unit)
+    shown = list_shown(comparison)[:examples]
     return Sheet(
         title=f"{_list_names([each.name for each in runs])} on {count}",
         runs=[each.name for each in runs],
         rows=list_rows(comparison),
         lengths=comparison.lengths,
-        examples=[[_show(each, comparison.pairs.references[row], row) for each in runs] for row in shown],
+        examples=[[_show(each, comparison.pairs.references, row) for each in runs] for row in shown],
         notes=[f"{each.name}: {note}" for each in runs if each.attention for note in each.attention.notes],
         facts=_list_facts(comparison),
     )
+
+
+def list_shown(comparison: Comparison) -> list[int]:
+    """Return all rows of the data in the order in which they are shown: of labels, those on which runs differ first.
+
+    Args:
+        comparison: what was measured of the runs.
+    """
+    rows = list(range(len(comparison.pairs)))
+    if not comparison.of_labels:
+        return rows
+    return sorted(rows, key=lambda row: len({each.predictions[row].text for each in comparison.runs}) == 1)
 
 
 def list_rows(comparison: Comparison) -> list[Row]:
@@ -55,6 +72,7 @@ def list_rows(comparison: Comparison) -> list[Row]:
         Row(NAMES[tested.metric.name], [_say_score(each.tested[place], tested) for each in runs], _order(tested))
         for place, tested in enumerate(first.tested)
     ]
+    rows += _list_disagreements(runs)
     rows += [
         Row("speed", [ScoreCell(f"{each.speed:,.1f}") for each in runs], f"{comparison.unit}s/s here"),
         Row("parameters", [ScoreCell(f"{each.parameters:,}") for each in runs]),
@@ -66,6 +84,15 @@ def list_rows(comparison: Comparison) -> list[Row]:
     return [*rows, *_list_measures(runs, covering=comparison.lengths is not None), *_list_errors(runs)]
 
 
+def _list_disagreements(runs: Sequence[ComparedRun]) -> list[Row]:
+    """Return the numbers of McNemar's test, if there is one."""
+    found = [next((tested.mcnemar for tested in each.tested if tested.mcnemar), None) for each in runs]
+    if not any(found):
+        return []
+    cells = [ScoreCell(f"b {each.b:,}, c {each.c:,}") if each else ScoreCell() for each in found]
+    return [Row("right alone", cells, "b: the first run, c: this one")]
+
+
 def _say_score(tested: Tested, first: Tested) -> ScoreCell:
     """Return the score with half its interval and, for all runs but the first, the p value of the difference."""
     text = f"{tested.metric.value:.2f}"
@@ -73,9 +100,9 @@ def _say_score(tested: Tested, first: Tested) -> ScoreCell:
         return ScoreCell(text, f"± {tested.interval:.2f}")
     up = tested.metric.value > first.metric.value
     word = "better" if up == tested.metric.higher_is_better else "worse"
-    return ScoreCell(
-        text, f"± {tested.interval:.2f}, p {tested.p_value:.3f}" + (f", {word}" if tested.p_value < SIGNIFICANT else "")
-    )
+    chance = f"p {tested.p_value:.3f}" if tested.p_value >= SMALLEST else f"p < {SMALLEST}"
+    differs = f", {word}" if tested.p_value < SIGNIFICANT else ""
+    return ScoreCell(text, f"± {tested.interval:.2f}, {chance}{differs}")
 
 
 def _order(tested: Tested) -> str:
@@ -95,7 +122,7 @@ def _list_measures(runs: Sequence[ComparedRun], *, covering: bool) -> list[Row]:
             ("coverage error", "distance from 1", lambda m: f"{m.coverage_error:.2f}"),
         ]
     rows = []
-    for name, about, say in statistics:
+    for name, about, say in statistics if any(each.attention for each in runs) else []:
         cells = [ScoreCell() if each.attention is None else ScoreCell(say(each.attention)) for each in runs]
         rows.append(Row(name, cells, about))
     if any(each.run.agreement.tau is not None for each in runs):
@@ -128,16 +155,16 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
     first = comparison.runs[0]
     signatures = {NAMES[tested.metric.name]: tested.metric.signature for tested in first.tested}
     found = next((each.aligned for each in comparison.runs if each.aligned), None)
-    without_bleu = (
-        {} if "BLEU" in signatures or comparison.lengths is None else {"BLEU": "none: no reference has four tokens"}
-    )
+    texts = comparison.lengths is not None and not comparison.of_labels
+    without_bleu = {"BLEU": "none: no reference has four tokens"} if texts and "BLEU" not in signatures else {}
+    covered = "; covered, coverage error: what each source word got in all" if texts else ""
+    attention = {} if comparison.of_labels else {"Attention": f"of each run's own outputs{covered}"}
     aligned = {"AER": found.agreements[found.default].signature} if found else {}
     return {
         "Data": comparison.data,
-        "p": f"paired bootstrap against {first.name}, by sacrebleu; below {SIGNIFICANT} it says better or worse",
+        "p": f"each run against {first.name}, {_say_test(comparison)}; below {SIGNIFICANT} it says better or worse",
         "±": "half the width of the 95 % interval",
-        "Attention": "of each run's own outputs"
-        + ("; covered, coverage error: what each source word got in all" if comparison.lengths else ""),
+        **attention,
         **({"Speed": f"of {comparison.workers} processes together"} if comparison.workers > 1 else {}),
         "Presets": ", ".join(f"{each.name}: {each.run.config.preset or DASH}" for each in comparison.runs),
         **signatures,
@@ -146,9 +173,15 @@ def _list_facts(comparison: Comparison) -> dict[str, str]:
     }
 
 
-def _show(each: ComparedRun, references: Sequence[str], row: int) -> Example:
-    one, (first, *others) = each.predictions[row], references
-    return Example(one.source, one.text, first, one.score, find_attention(one), others, unknown=one.unknown)
+def _say_test(comparison: Comparison) -> str:
+    if not comparison.of_labels:
+        return "paired bootstrap by sacrebleu"
+    return "two-sided: of accuracy McNemar's exact test, of F1 a paired bootstrap"
+
+
+def _show(each: ComparedRun, references: Sequence[Sequence[str]], row: int) -> Example:
+    firsts, others = [first for first, *_ in references], [more for _, *more in references]
+    return make_example(Evaluation(each.name, firsts, each.predictions, (), others), row)
 
 
 def _list_names(names: Sequence[str]) -> str:

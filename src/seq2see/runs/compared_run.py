@@ -81,7 +81,13 @@ class ComparedRun:
     def to_dict(self) -> "dict[str, JsonValue]":
         """Return everything that was measured of this run, for programs."""
         tested = {
-            t.metric.name: {**asdict(t.metric), "interval": t.interval, "p_value": t.p_value} for t in self.tested
+            t.metric.name: {
+                **asdict(t.metric),
+                "interval": t.interval,
+                "p_value": t.p_value,
+                **({"mcnemar": asdict(t.mcnemar)} if t.mcnemar else {}),
+            }
+            for t in self.tested
         }
         return {
             "name": self.name,

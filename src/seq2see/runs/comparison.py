@@ -11,10 +11,13 @@ from seq2see.core.errors import AttentionError, Seq2SeeError
 from seq2see.core.plural import say_count
 from seq2see.core.registry import find
 from seq2see.data.pairs import Origin, Pairs
+from seq2see.data.sentence_splitter import show_sentences
 from seq2see.explain.head_alignment import list_heads
+from seq2see.explain.statistics import AttentionStatistics
 from seq2see.metrics.alignment import Gold
+from seq2see.metrics.label_significance import compare_classifiers
 from seq2see.metrics.length import LengthScores, score_buckets, sort_by_length
-from seq2see.metrics.significance import compare_captions, compare_systems
+from seq2see.metrics.significance import Tested, compare_captions, compare_systems
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.runs.compared_run import AlignmentScores, ComparedRun
 from seq2see.runs.decoding import Decoding
@@ -100,8 +103,13 @@ class Comparison:
 
     @property
     def unit(self) -> str:
-        """Return what a source is called: image or sentence."""
-        return "image" if self.lengths is None else "sentence"
+        """Return what a source is called: image, sentence, or text if it gets a label."""
+        return "image" if self.lengths is None else "text" if self.of_labels else "sentence"
+
+    @property
+    def of_labels(self) -> bool:
+        """Tell whether the runs choose labels; else they write texts."""
+        return _chooses_labels(self.runs[0].run)
 
     def to_dict(self) -> "dict[str, JsonValue]":
         """Return everything that was measured, for programs."""
@@ -155,17 +163,21 @@ def compare(
             that is called with the number of steps done, by default 1.
     """
     make_bleu(bleu_tokenizer)  # refuse an unknown tokenizer before decoding
-    images = check_runs(runs)
-    if gold is not None and images:
-        raise Seq2SeeError("--gold aligns words with words, but these runs read images; leave it out.")
-    pairs = pairs if gold is not None else next(iter(runs.values())).task.group_references(pairs)
+    images, first = check_runs(runs), next(iter(runs.values()))
+    labels = _chooses_labels(first)
+    if gold is not None and (images or labels):
+        does = "read images" if images else "choose labels"
+        raise Seq2SeeError(f"--gold aligns words with words, but these runs {does}; leave it out.")
+    pairs = pairs if gold is not None else first.task.group_references(pairs)
     truth = read_gold(gold, pairs, origin) if gold is not None else None
     decoding = {name: run.choose_decoding(options) for name, run in runs.items()}
     workers = workers or max(choose_workers(run, len(pairs), decoding[name].search) for name, run in runs.items())
     decoded = {name: _decode(name, run, pairs, decoding[name], workers, progress) for name, run in runs.items()}
     texts = {name: [prediction.text for prediction in found] for name, (found, _) in decoded.items()}
     with progress("scoring", 1) as advance:
-        if images:
+        if labels:
+            tested, lengths = _score_labels(runs, texts, pairs, lengths=not images)
+        elif images:
             tested, lengths = compare_captions(texts, pairs.references), None
         else:
             tested = compare_systems(texts, pairs.references, bleu_tokenizer=bleu_tokenizer)
@@ -174,32 +186,43 @@ def compare(
     compared = []
     for name, run in runs.items():
         predictions, seconds = decoded[name]
-        with progress(f"{name}: attention", len(pairs) * (1 if truth is None else 2)) as advance:
-            statistics = measure_attention(run, predictions, progress=advance)
-            aligned = _align(run, pairs, truth, advance) if truth is not None and statistics is not None else None
-        compared.append(ComparedRun(name, run, predictions, tested[name], seconds, statistics, aligned))
+        outcome = (None, None) if labels else _measure(name, run, predictions, pairs, truth, progress)
+        compared.append(ComparedRun(name, run, predictions, tested[name], seconds, *outcome))
     return Comparison(str(origin), pairs, compared, lengths, workers)
 
 
 def check_runs(runs: Mapping[str, Run]) -> bool:
-    """Return whether the runs caption images; refuse runs that cannot be compared.
+    """Return whether the runs read images; refuse runs that cannot be compared.
 
     Args:
         runs: the runs by their names.
 
     Raises:
-        Seq2SeeError: a run chooses labels, or some read images and others texts.
+        Seq2SeeError: some choose labels and others write texts, some choose one label and others several, or some read
+            images and others texts.
     """
-    for name, run in runs.items():
-        if not run.task.writes_text:
-            raise Seq2SeeError(
-                f"a comparison is between runs that write texts, but {name} chooses labels; evaluate it."
-            )
-    seeing = [name for name, run in runs.items() if run.task.source.tokenizer is None]
-    reading = [name for name in runs if name not in seeing]
-    if seeing and reading:
-        raise Seq2SeeError(f"{seeing[0]} reads images and {reading[0]} reads texts; compare runs of one kind.")
-    return bool(seeing)
+    _refuse_two_kinds(runs, _chooses_labels, ("chooses labels", "writes texts"))
+    several = ("chooses several labels of a source", "chooses one")
+    _refuse_two_kinds(runs, _chooses_several, several)
+    return _refuse_two_kinds(runs, lambda run: run.task.source.tokenizer is None, ("reads images", "reads texts"))
+
+
+def _refuse_two_kinds(runs: Mapping[str, Run], tell: Callable[[Run], bool], does: tuple[str, str]) -> bool:
+    """Return what is the same of all runs; `does` says what a run does if it is so, and if it is not."""
+    kinds = {name: tell(run) for name, run in runs.items()}
+    first, second = (next((name for name, kind in kinds.items() if kind is wanted), None) for wanted in (True, False))
+    if first is not None and second is not None:
+        raise Seq2SeeError(f"{first} {does[0]} and {second} {does[1]}; compare runs of one kind.")
+    return first is not None
+
+
+def _chooses_labels(run: Run) -> bool:
+    return not run.task.writes_text
+
+
+def _chooses_several(run: Run) -> bool:
+    labels = run.task.target.label_set
+    return labels is not None and labels.many
 
 
 def _decode(
@@ -224,6 +247,39 @@ def _score_lengths(texts: Mapping[str, Sequence[str]], pairs: Pairs, bleu_tokeni
             for metric in row:
                 scores.setdefault(metric.name, {}).setdefault(name, []).append(metric.value)
     return LengthScores(buckets, scores)
+
+
+def _score_labels(
+    runs: Mapping[str, Run], texts: Mapping[str, Sequence[str]], pairs: Pairs, *, lengths: bool
+) -> tuple[dict[str, list[Tested]], LengthScores | None]:
+    """Return the tested metrics of each run and, if `lengths` says so, its accuracy by the length of the source."""
+    cut = {name: [run.task.target.labels(text) for text in texts[name]] for name, run in runs.items()}
+    first = next(iter(runs.values()))
+    right = [first.task.target.labels(target) for target in pairs.target]
+    tested = compare_classifiers(cut, right, many=_chooses_several(first))
+    if not lengths:
+        return tested, None
+    buckets = sort_by_length([show_sentences(source) for source in pairs.source])
+    correct = {name: [set(o) == set(r) for o, r in zip(each, right, strict=True)] for name, each in cut.items()}
+    shares = {
+        name: [100 * sum(hits[row] for row in bucket.rows) / len(bucket.rows) for bucket in buckets.buckets]
+        for name, hits in correct.items()
+    }
+    return tested, LengthScores(buckets, {"accuracy": shares}, counted="texts")
+
+
+def _measure(
+    name: str,
+    run: Run,
+    predictions: Sequence[Prediction],
+    pairs: Pairs,
+    gold: Sequence[Gold] | None,
+    progress: Progress,
+) -> tuple[AttentionStatistics | None, AlignmentScores | None]:
+    """Return statistics of the attention of a run, and with gold alignments its error rates."""
+    with progress(f"{name}: attention", len(pairs) * (1 if gold is None else 2)) as advance:
+        statistics = measure_attention(run, predictions, progress=advance)
+        return statistics, _align(run, pairs, gold, advance) if gold is not None and statistics is not None else None
 
 
 def _align(run: Run, pairs: Pairs, gold: Sequence[Gold], advance: Advance) -> AlignmentScores | None:

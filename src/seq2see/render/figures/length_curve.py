@@ -12,7 +12,7 @@ from seq2see.render.figures.figure_file import save_figure
 from seq2see.render.figures.fonts import choose_fonts
 from seq2see.render.figures.notebook_figure import NotebookFigure
 
-NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match, %"}
+NAMES = {"bleu": "BLEU", "chrf": "chrF", "exact_match": "exact match, %", "accuracy": "accuracy, %"}
 DASHES = ("-", "--", ":", "-.")  # so that lines differ without colour too
 MARKERS = ("o", "s", "^", "D", "v")
 
@@ -22,7 +22,8 @@ def draw_lengths(lengths: LengthScores, *, metric: str | None = None) -> Figure:
 
     Args:
         lengths: the scores of the runs; a bucket with too few sentences for a reliable score gets a hollow mark.
-        metric: bleu, chrf or exact_match; None, or a metric without scores, draws BLEU, or exact match without BLEU.
+        metric: bleu, chrf, exact_match, or accuracy of labels; None, or a metric without scores, draws BLEU, exact
+            match without BLEU, or the accuracy of labels.
     """
     metric = lengths.choose_metric(metric)
     figure = NotebookFigure(figsize=(6.4, 4.0), layout="constrained")
@@ -57,7 +58,9 @@ def save_lengths(lengths: LengthScores, path: Path, *, metric: str | None = None
 
 def _dress(axes: Axes, lengths: LengthScores, metric: str) -> None:
     buckets = lengths.buckets.buckets
-    axes.set_xlabel(f"source length in {lengths.buckets.unit}, with the number of sentences", color=MUTED, fontsize=9)
+    axes.set_xlabel(
+        f"source length in {lengths.buckets.unit}, with the number of {lengths.counted}", color=MUTED, fontsize=9
+    )
     axes.set_ylabel(NAMES.get(metric, metric), color=MUTED, fontsize=9)
     axes.set_xticks([bucket.mean for bucket in buckets], [f"{b.label}\n{len(b.rows):,}" for b in buckets], fontsize=8)
     axes.set_ylim(bottom=0)

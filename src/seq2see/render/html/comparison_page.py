@@ -94,6 +94,7 @@ def _pack_lengths(lengths: LengthScores) -> dict[str, JsonValue]:
     buckets = lengths.buckets.buckets
     return {
         "unit": lengths.buckets.unit,
+        "counted": lengths.counted,
         "buckets": [{"label": b.label, "count": len(b.rows), "mean": b.mean, "few": b.few} for b in buckets],
         "scores": [
             {"name": NAMES.get(name, name), "runs": [list(values) for values in runs.values()]}

@@ -42,7 +42,7 @@ def _make_table(sheet: Sheet) -> Table:
 def _make_length_table(runs: Sequence[str], lengths: LengthScores, metric: str) -> Table:
     """Return one metric by the length of the source, with a column for each run."""
     title = f"{NAMES[metric]} by source length"
-    table = Table(lengths.buckets.unit, "sentences", *runs, title=title, title_justify="left")
+    table = Table(lengths.buckets.unit, lengths.counted, *runs, title=title, title_justify="left")
     for place, bucket in enumerate(lengths.buckets.buckets):
         values = (f"{scores[place]:.2f}" for scores in lengths.scores[metric].values())
         table.add_row(bucket.label, f"{len(bucket.rows):,}" + (" (few)" if bucket.few else ""), *values)

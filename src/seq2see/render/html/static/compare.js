@@ -9,7 +9,7 @@ function drawComparison(sheet) {
     drawSheet(sheet),
     ...notes,
     ...(sheet.lengths ? drawSection("By source length", [drawLengths(sheet)]) : []),
-    ...drawSection("Attention", examples.length ? examples : [say("No sentences were kept.")]),
+    ...drawSection("Attention", examples.length ? examples : [say("No examples were kept.")]),
     ...drawSection("How it was measured", [drawFacts(sheet.facts)]),
   ];
 }
@@ -47,24 +47,24 @@ function drawLengths(sheet) {
 }
 
 function drawScores(sheet, score) {
-  const { unit, buckets } = sheet.lengths;
+  const { unit, counted, buckets } = sheet.lengths;
   const series = sheet.runs.map((name, run) => {
     return { name, kind: "", tone: run, points: buckets.map((each, i) => [each.mean, score.runs[run][i], each.few]) };
   });
   const nameStop = (stop) => {
     const bucket = buckets.find((each) => each.mean === stop);
-    return `${bucket.label} ${unit}, ${formatNumber(bucket.count)} sentences`;
+    return `${bucket.label} ${unit}, ${formatNumber(bucket.count)} ${counted}`;
   };
   return drawFigure(series, { axis: `source length in ${unit}`, share: false, say: nameStop });
 }
 
 function drawBuckets(sheet, score) {
-  const { unit, buckets } = sheet.lengths;
+  const { unit, counted, buckets } = sheet.lengths;
   const rows = buckets.map((bucket, i) => {
     const count = [formatNumber(bucket.count), bucket.few ? make("small", {}, "few") : null];
     return [[bucket.label], count, ...score.runs.map((values) => [values[i].toFixed(2)])];
   });
-  return drawTable([unit, "sentences", ...sheet.runs], rows);
+  return drawTable([unit, counted, ...sheet.runs], rows);
 }
 
 function drawSentence(runs, outputs, open) {
