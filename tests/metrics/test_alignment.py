@@ -116,3 +116,5 @@ def test_links_to_missing_words_are_refused() -> None:
     check_links(read_links("1-0"), source=2, target=1)
     with pytest.raises(DataError, match="2 source and 1 target words, counted from 0; got the link 1-1"):
         check_links(read_links("1-1"), source=2, target=1)
+    with pytest.raises(DataError, match="got the link 2-0"):
+        check_links(read_links("0-0 2?0"), source=2, target=1)

@@ -151,6 +151,7 @@ def test_meteor_is_told_the_references_first_and_the_output_last(fake_java, tmp_
     fake_java()
     with Meteor() as process:  # which reference is right must not matter
         assert process.score(["a dog", "a cat"], [["a dog", "one", "two"], ["one", "a cat"]]) == 1
+        assert process.score(["a\nbig | dog"], [["cat", "a big\tdog"]]) == 1  # a line is a question, and | cuts it
     words = json.loads((tmp_path / "argv.json").read_text())
     # as pycocoevalcap calls it: texts from standard input, English, and normalised
     assert words[words.index("-jar") + 2 :] == ["-", "-", "-stdio", "-l", "en", "-norm"]

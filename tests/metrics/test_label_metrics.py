@@ -69,6 +69,10 @@ def test_sets_of_labels_have_a_micro_and_a_macro_f1() -> None:
     assert micro.value == pytest.approx(100 * 2 * 2 / (3 + 4))
     assert macro.value == pytest.approx(100 * (2 / 3 + 2 / 3 + 0) / 3)
     assert "labels:many" in micro.signature
+    twice = multi_label_f1(
+        [["a", "a"], ["b"]], [["a"], ["b", "b", "b"]]
+    )  # a label counts once however often it is said
+    assert [metric.value for metric in twice] == [100, 100]
 
 
 def test_what_cannot_be_scored_is_refused() -> None:
@@ -85,6 +89,8 @@ def test_a_blank_output_is_wrong_and_no_class_of_its_own() -> None:
     assert accuracy.value == pytest.approx(100 * 2 / 3)
     assert macro.value == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert error.value == 0
+    *_, error = score_labels(["neg", "pos", ""], ["neg", "pos", "neg"], confidences=[1.0, 1.0, 0.9])
+    assert error.value == 0  # nothing was chosen there, so there is nothing to be sure of
 
 
 def read_scores(classes: Sequence[ClassScore]) -> dict[str, tuple[float, ...]]:

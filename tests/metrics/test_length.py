@@ -5,7 +5,14 @@ import random
 import pytest
 
 from seq2see.core.words import choose_unit, find_words
-from seq2see.metrics.length import MAX_BUCKETS, MIN_BUCKET_SENTENCES, score_buckets, sort_by_length
+from seq2see.metrics.length import (
+    MAX_BUCKETS,
+    MIN_BUCKET_SENTENCES,
+    Bucket,
+    LengthScores,
+    score_buckets,
+    sort_by_length,
+)
 from seq2see.metrics.text import exact_match
 
 
@@ -27,6 +34,24 @@ def test_few_sentences_join_their_neighbour() -> None:
     # 12 of one word, 3 of two, 12 of three, and a single one of 900 that would be a bucket of its own
     found = sort_by_length(make_sources([1] * 12 + [2] * 3 + [3] * 12 + [900]))
     assert [(bucket.label, len(bucket.rows)) for bucket in found.buckets] == [("1", 12), ("2–900", 16)]
+
+
+def test_a_last_range_with_few_sentences_joins_the_only_one_before_it() -> None:
+    found = sort_by_length(make_sources([6] * 12 + [7] * 3))
+    assert [(bucket.label, len(bucket.rows)) for bucket in found.buckets] == [("6–7", 15)]
+
+
+def test_a_bucket_is_small_below_the_least_number_and_not_at_it() -> None:
+    sizes = (MIN_BUCKET_SENTENCES - 1, MIN_BUCKET_SENTENCES)
+    assert [Bucket(1, 5, tuple(range(size)), 3.0).few for size in sizes] == [True, False]
+
+
+def test_the_score_that_is_shown_is_the_one_asked_for_or_the_best_known() -> None:
+    scores = {name: {"run": [1.0]} for name in ("chrf", "exact_match", "bleu")}
+    assert LengthScores(sort_by_length([]), scores).choose_metric("chrf") == "chrf"
+    assert LengthScores(sort_by_length([]), scores).choose_metric() == "bleu"
+    del scores["bleu"]
+    assert LengthScores(sort_by_length([]), scores).choose_metric("bleu") == "exact_match"
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -36,6 +36,7 @@ def test_words_name_a_thing_only_together() -> None:
     ]
     assert all(TEXT[slice(*mention.span)] == mention.word for mention in found)
     assert find_mentions("a blue circle above a redcircle", [CIRCLE, SQUARE]) == []
+    assert find_mentions("colored circles, bored circle, red circlet", [CIRCLE]) == []
 
 
 def test_each_word_is_judged_by_the_peak_of_its_tokens() -> None:

@@ -25,3 +25,9 @@ def test_ties_by_hand() -> None:
     assert found.spearman == pytest.approx(1.5 / (1.5 * 2) ** 0.5)
     flat = compare_ranks([1.0, 1.0, 1.0], [1.0, 2.0, 3.0])
     assert (flat.kendall, flat.spearman) == (None, None)
+
+
+def test_what_is_missing_on_one_side_is_left_out() -> None:
+    nan = float("nan")
+    found = compare_ranks([1.0, nan, 2.0, 3.0, 9.0], [3.0, 5.0, 2.0, 1.0, nan])
+    assert (found.kendall, found.spearman, found.count) == (pytest.approx(-1), pytest.approx(-1), 3)

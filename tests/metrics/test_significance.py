@@ -1,6 +1,7 @@
 """Paired bootstrap: what is the same is no difference, what is far apart is one, and the scores are those of `text`."""
 
 import random
+from unicodedata import normalize
 
 import pytest
 
@@ -34,6 +35,14 @@ def test_scores_are_those_of_the_metrics() -> None:
             assert each.metric.value == pytest.approx(expected[each.metric.name].value)
             assert each.metric.higher_is_better == expected[each.metric.name].higher_is_better
             assert "bs:1000|seed:12345" in each.metric.signature
+
+
+def test_an_accent_counts_the_same_however_it_is_written() -> None:
+    composed = ["le café noir est là", "où est la tête"]
+    decomposed = [normalize("NFD", text) for text in composed]
+    tested = compare_systems({"first": composed, "second": decomposed}, decomposed)
+    for each in (*tested["first"], *tested["second"]):
+        assert each.metric.value == pytest.approx(100 if each.metric.higher_is_better else 0)
 
 
 def test_captions_are_drawn_with_all_their_references() -> None:

@@ -6,6 +6,7 @@ import torch
 
 from seq2see.core.errors import ConfigError, TokenError
 from seq2see.core.registry import names, part
+from seq2see.core.trace import tracing
 from seq2see.nn.attend import MAX_STEP_QUERIES, MIN_STEP_ROWS, Attend
 from seq2see.nn.normalise import Softmax, Sparsemax
 from seq2see.nn.score import Additive, Cosine, Dot, General, Location, ScaledDot
@@ -79,6 +80,13 @@ def test_additive_is_v_tanh_wq_uk() -> None:
     module = Additive(query_size=2, key_size=2, size=3)
     w, u, b, v = (p.detach().numpy() for p in (module.query.weight, module.key.weight, module.key.bias, module.vector))
     np.testing.assert_allclose(score(module), np.tanh(w @ QUERY + KEYS @ u.T + b) @ v, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("given", "size"), [({}, 3), ({"size": 4}, 4)])
+def test_the_additive_score_is_as_wide_as_its_queries_if_nobody_says_otherwise(
+    given: dict[str, int], size: int
+) -> None:
+    assert Additive(query_size=3, key_size=5, **given).prepare(torch.zeros(1, 1, 7, 5)).shape == (1, 1, 7, size)
 
 
 def test_cosine_is_the_angle_times_the_strength() -> None:
@@ -166,7 +174,12 @@ def test_nobody_sees_a_later_place_however_many_look(sources: int, queries: int)
     query, keys, values = torch.randn(3, sources, 2, queries, 4)
     with torch.no_grad():
         context = attend(query, keys, values, causal=True)
+        with tracing(attend) as trace:
+            traced = attend(query, keys, values, causal=True)
     scores = np.einsum("bhtd,bhsd->bhts", query.numpy(), keys.numpy()) / 2
     weights = np.tril(np.exp(scores))
     expected = weights / weights.sum(axis=-1, keepdims=True) @ values.numpy()
     np.testing.assert_allclose(context.numpy(), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(traced.numpy(), expected, rtol=1e-4, atol=1e-5)
+    seen = weights / weights.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(trace.weights(trace.names[0]).numpy(), seen, rtol=1e-4, atol=1e-5)

@@ -95,8 +95,18 @@ def test_reward_and_baseline_by_hand() -> None:
 
 def test_a_reward_that_is_no_number_is_forgotten() -> None:
     hard = Hard()
-    hard.reinforce(torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([float("nan")]), TWO[:, :1])
+    for reward in (float("nan"), -float("inf")):
+        hard.reinforce(torch.zeros(1, 1), torch.zeros(1, 1), torch.tensor([reward]), TWO[:, :1])
     assert hard.state_dict() == {"total": torch.tensor(0.0), "weight": torch.tensor(0.0)}
+
+
+def test_the_reward_itself_does_not_learn_from_the_choices() -> None:
+    reward = torch.tensor([-1.0, -3.0], requires_grad=True)
+    logprob = torch.tensor([[-1.0], [-2.0]], requires_grad=True)
+    Hard().reinforce(logprob, torch.zeros(2, 1), reward, TWO).backward()
+    assert reward.grad is None
+    assert logprob.grad is not None
+    assert logprob.grad.tolist() == [[1.0], [3.0]]
 
 
 class Listener:

@@ -7,12 +7,16 @@ import torch.nn.functional as F
 from torch import nn
 
 from seq2see.core.memory import Memory
-from seq2see.core.registry import names, part
+from seq2see.core.registry import Part, names, part
 from seq2see.nn import cross_entropy as loss_module
 from seq2see.nn.cell import Cell, read_sequence
 from seq2see.nn.cross_entropy import output_cross_entropy, shift_targets
-from seq2see.nn.dropout import Dropout
+from seq2see.nn.dropout import Dropout, draw_mask
+from seq2see.nn.embed import Embed
+from seq2see.nn.maxout import Maxout
+from seq2see.nn.multihead import MultiHead
 from seq2see.nn.pool import Pool
+from seq2see.nn.position import Sinusoidal
 from seq2see.nn.ragged import list_steps, read_ragged
 
 LENGTHS = torch.tensor([7, 4, 1])
@@ -69,6 +73,17 @@ def test_an_lstm_begins_with_its_forget_gate_open_and_the_others_half_open() -> 
     torch.testing.assert_close(last[1], new / 2, rtol=1e-2, atol=0)
 
 
+@pytest.mark.parametrize("kind", names("cell"))
+def test_each_gate_of_a_cell_begins_as_a_matrix_of_its_own(kind: str) -> None:
+    """Xavier's uniform numbers reach sqrt(6 / (inputs + outputs)), where a gate has as many outputs as the state."""
+    torch.manual_seed(1)
+    cell: Cell = part("cell", kind)(input_size=30, size=40)
+    for gate in cell.rnn.weight_ih_l0.chunk(cell.gates):
+        assert gate.abs().max().item() == pytest.approx((6 / 70) ** 0.5, rel=0.02)
+    for gate in cell.rnn.weight_hh_l0.chunk(cell.gates):
+        torch.testing.assert_close(gate @ gate.T, torch.eye(40), rtol=0, atol=1e-5)
+
+
 def read(kind: str, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     torch.manual_seed(1)
     pool: Pool = part("pool", kind)(size=4)
@@ -120,7 +135,7 @@ def test_mean_and_largest_by_hand() -> None:
 def test_reading_ragged_rows_equals_reading_padded_ones(kind: str, direction: str) -> None:
     cell = build_cell(kind)
     inputs = torch.randn(4, 7, 5, dtype=torch.double)
-    mask = torch.arange(7) < torch.tensor([4, 7, 0, 1]).unsqueeze(1)
+    mask = torch.arange(7) < torch.tensor([4, 1, 0, 7]).unsqueeze(1)  # ordered by length they are no mere exchange
     steps = list_steps(mask)
     assert sum(steps.sizes) == mask.sum()  # no position of padding is computed
     states, last = read_ragged(cell, inputs.flatten(0, 1)[steps.forward], steps, direction)
@@ -141,15 +156,57 @@ def test_dropout_keeps_the_mean_and_follows_the_seed() -> None:
     assert first[first != 0].unique().tolist() == pytest.approx([256 / 179])
 
 
+@pytest.mark.parametrize("kept", [1, 2, 255])
+def test_a_mask_keeps_exactly_so_many_of_256_numbers(kept: int) -> None:
+    torch.manual_seed(1)
+    share = draw_mask(torch.Size([3, 200_001]), kept=kept).double().mean().item()
+    assert share == pytest.approx(kept / 256, abs=4 * (kept * (256 - kept)) ** 0.5 / 256 / 600_003**0.5)
+
+
+def test_maxout_takes_the_larger_of_two_neighbours() -> None:
+    maxout = Maxout(input_size=2, size=3, dropout=0.0)
+    with torch.no_grad():
+        maxout.project.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [2, 0], [3, 0], [0, 0], [-1, -1]]))
+        maxout.project.bias.copy_(torch.tensor([0.0, 0, 0, 0, 7, 9]))
+    assert maxout(torch.tensor([[[5.0, -4.0]]])).tolist() == [[[5.0, 15.0, 8.0]]]
+
+
+def test_projections_of_heads_begin_without_bias() -> None:
+    sizes = {"size": 6, "memory_size": 4, "heads": 3}
+    built = MultiHead(**sizes, score=Part("score", "scaled_dot"), normalise=Part("normalise", "softmax"))
+    for layer in (built.query, built.memory, built.output):
+        assert not layer.bias.any()
+
+
+def test_embeddings_that_are_scaled_down_mean_the_same_however_often_one_asks() -> None:
+    torch.manual_seed(1)
+    embed, tokens = Embed(5, 9), torch.tensor([[4, 0], [1, 1]])
+    before, weight = embed(tokens), embed.weight.detach().clone()
+    for _ in range(2):
+        embed.scale_down()
+        torch.testing.assert_close(embed(tokens), before)
+        torch.testing.assert_close(embed.weight, nn.Parameter(weight / 3))
+
+
+def test_positions_that_begin_late_follow_the_formula() -> None:
+    """Vaswani et al. 2017, section 3.5, beyond what the table had at first."""
+    place, channel = np.arange(400, 403)[:, None], np.arange(3)
+    angles = place / 10_000 ** (2 * channel / 6)
+    late = Sinusoidal(size=6)(400, 3).numpy()
+    np.testing.assert_allclose(late[:, ::2], np.sin(angles), atol=1e-6)
+    np.testing.assert_allclose(late[:, 1::2], np.cos(angles), atol=1e-6)
+
+
 def test_dropout_is_nothing_when_evaluating() -> None:
     ones = torch.ones(10)
     assert Dropout(0.5).eval()(ones) is ones
     assert Dropout(0.0)(ones) is ones
 
 
+@pytest.mark.parametrize("chunk", [3, 5])  # of 11 rows: three chunks and a rest of two, two chunks and one of one
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loss_module, "MAX_LOGIT_ROWS", 3)  # 11 rows: three chunks and a rest
+def test_chunked_loss_equals_torchs(smoothing: float, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loss_module, "MAX_LOGIT_ROWS", chunk)
     torch.manual_seed(1)
     features, weight, bias = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((11, 5), (7, 5), (7,)))
     targets = torch.randint(0, 7, (11,))
@@ -162,6 +219,23 @@ def test_chunked_loss_equals_torchs(smoothing: float, monkeypatch: pytest.Monkey
     theirs = torch.autograd.grad(3 * expected, (features, weight, bias))
     torch.testing.assert_close(mine, theirs)
     assert not nll.requires_grad
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_rows_of_a_chunked_loss_count_as_much_as_their_weights_say(
+    smoothing: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_module, "MAX_LOGIT_ROWS", 3)
+    torch.manual_seed(1)
+    features, weight, bias = (torch.randn(*s, dtype=torch.double, requires_grad=True) for s in ((11, 5), (7, 5), (7,)))
+    targets, counts = torch.randint(0, 7, (11,)), torch.randn(11, dtype=torch.double)
+    logits = F.linear(features, weight, bias)
+    expected = counts @ F.cross_entropy(logits, targets, label_smoothing=smoothing, reduction="none")
+    loss, nll = output_cross_entropy(features, weight, bias, targets, smoothing=smoothing, weights=counts)
+    torch.testing.assert_close(loss, expected)
+    torch.testing.assert_close(nll, F.cross_entropy(logits, targets, reduction="none"))
+    mine, theirs = (torch.autograd.grad(each, (features, weight, bias)) for each in (loss, expected))
+    torch.testing.assert_close(mine, theirs)
 
 
 def test_shifted_targets_equal_torchs_soft_ones() -> None:

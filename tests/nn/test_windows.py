@@ -88,6 +88,16 @@ def test_uniform_weights_are_equal_inside_the_window(kind: str) -> None:
     np.testing.assert_array_equal(weights[:, [0, 2]], own[:, [0, 2]])
 
 
+def test_a_temperature_divides_the_scores_inside_the_window() -> None:
+    attend, given = build("dot", {"kind": "local-m", "radius": 2}), draw()
+    own = look(attend, given)[1]
+    with changing(attend, [Intervention("", heads=(3,), temperature=0.5)]):
+        weights = look(attend, given)[1]
+    squares = own**2 / np.maximum((own**2).sum(axis=-1, keepdims=True), 1e-300)  # softmax(2 x) is softmax(x)^2, summed
+    np.testing.assert_allclose(weights[:, 2], squares[:, 2], atol=1e-12)
+    np.testing.assert_array_equal(weights[:, :2], own[:, :2])
+
+
 @pytest.mark.parametrize("score", [name for name in names("score") if name != "location"])
 def test_a_window_as_wide_as_the_sentence_is_global_attention(score: str) -> None:
     given = draw(queries=11)

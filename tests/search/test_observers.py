@@ -98,6 +98,13 @@ def test_the_margin_of_a_beam_is_that_of_its_last_place() -> None:
     assert [notes.margins[source][0] for source in range(SOURCES)] == pytest.approx((second - third).tolist(), abs=1e-5)
 
 
+def test_draws_of_minimum_bayes_risk_are_no_news() -> None:
+    """None of them alone is what the output may begin with."""
+    notes = Notes()
+    search_with(part("search", {"kind": "mbr", "search": {"kind": "sample", "n_best": 3}, "samples": 4})(), notes)
+    assert not notes.seen
+
+
 @pytest.mark.parametrize("kind", ["beam", "mbr"])
 def test_an_observer_is_told_how_narrowly_outputs_are_ranked(kind: str) -> None:
     """Also how narrowly the last that is returned is before the first that is not."""

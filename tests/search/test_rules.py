@@ -137,11 +137,14 @@ def test_options_change_the_configured_search() -> None:
     assert wide == vars(Beam(width=7, length_penalty=0.5, coverage_penalty=0.2))
     assert isinstance(choose_search("greedy"), Greedy)
     assert choose("greedy", n_best=2) == vars(Beam(width=2, n_best=2))
+    assert choose("beam", length_penalty=0.5) == vars(Beam(length_penalty=0.5))  # as wide as one without an option
     assert choose({"kind": "sample", "seed": 3}, n_best=2) == vars(Sample(seed=3, n_best=2))
     assert choose({"kind": "sample", "seed": 3}, temperature=0.5) == vars(Sample(seed=3, temperature=0.5))
     assert choose(configured, top_k=4) == vars(Sample(top_k=4))
     with pytest.raises(SearchError, match="length_penalty must go with a beam; got the search greedy"):
         choose("greedy", length_penalty=0.5)
+    with pytest.raises(SearchError, match="mbr_power must go with a beam; got the search greedy"):
+        choose("greedy", mbr_power=1.5)
     with pytest.raises(SearchError, match="seed must go with sampling; got beam and mbr_power of a beam as well"):
         choose(configured, seed=1, beam=2, mbr_power=1.0)
 

@@ -91,6 +91,16 @@ def test_coverage_counts_what_was_looked_at() -> None:
         assert hypotheses[0].score == pytest.approx(scores[hypotheses[0].tokens], abs=1e-4)
 
 
+def test_a_source_that_nobody_looked_at_costs_much_but_not_everything() -> None:
+    limits = CASES["no rule"].limits()
+    blind = Limits(START, END, limits.longest, limits.banned, coverage=lambda state: torch.zeros(len(state), 3))
+    found, plain = (Beam(width=200, n_best=200, coverage_penalty=share)(*table_step(0), blind) for share in (0.2, 0.0))
+    for source, hypotheses in enumerate(found):
+        assert [h.tokens for h in hypotheses] == [h.tokens for h in plain[source]]
+        costs = [before.score - after.score for before, after in zip(plain[source], hypotheses, strict=True)]
+        assert costs == pytest.approx([0.2 * 3 * 9 * math.log(10)] * len(costs), rel=1e-4)  # each counts as 1e-9
+
+
 def test_the_expected_utility_of_candidates_by_hand() -> None:
     def say(probability: float, *tokens: int, finished: bool = True) -> Hypothesis:
         whole = (*tokens, END) if finished else tokens
