@@ -41,9 +41,24 @@ def test_more_updates_are_those_of_one_go(place: Path, tmp_path: Path) -> None:
     )
 
 
+def test_the_same_command_with_more_updates_goes_on(place: Path, tmp_path: Path) -> None:
+    command = ["train", "reversed.tsv", *QUICK]
+    whole = seq2see(*command, "train.updates=12", "--out", tmp_path / "whole", cwd=place)
+    assert whole.returncode == 0, whole.stderr
+    for updates in (4, 12):
+        parts = seq2see(*command, f"train.updates={updates}", "--out", tmp_path / "parts", cwd=place)
+        assert parts.returncode == 0, parts.stderr
+    assert "going on, to 12 updates, with the weights of 12 updates in one go\ngoing on from update 4\n" in parts.stderr
+    left, right = weights(tmp_path / "whole"), weights(tmp_path / "parts")
+    assert all(torch.equal(left[name], right[name]) for name in left)
+    assert RunFolder(tmp_path / "parts").read_config().train.updates == 12
+    fewer = seq2see(*command, "train.updates=4", "--out", tmp_path / "parts", cwd=place)  # the call that began it
+    assert "complete already: 12 updates" in fewer.stderr
+
+
 def test_new_data_starts_from_the_weights_of_a_run(place: Path) -> None:
     (place / "new.tsv").write_text("".join(f"ab{sign}\t{sign}ba\n" for sign in "xyzabcdefgh"))
-    result = seq2see("train", "new.tsv", "--init", "run", "train.updates=4", "--out", "tuned", cwd=place)
+    result = seq2see("train", "new.tsv", "--from", "run", "train.updates=4", "--out", "tuned", cwd=place)
     assert result.returncode == 0, result.stderr
     said = " ".join(result.stderr.split())
     assert f"decided: as in {place / 'run'}" in said
@@ -65,6 +80,18 @@ def test_new_data_starts_from_the_weights_of_a_run(place: Path) -> None:
         (
             ["train", "new.tsv", "--init", "run", "tokens.source=words"],
             "tokens.source asks for 'words', but the run of",
+        ),
+        (
+            ["train", "new.tsv", "--init", "run", "preset=luong2015"],
+            "own model (preset bahdanau2015), so there is no preset to choose; got luong2015; leave it out",
+        ),
+        (
+            ["train", "new.tsv", "--init", "run", "model.decoder.size=24"],
+            "but section model asks for another: decoder.reader.attend.score.vector differs; leave out",
+        ),
+        (
+            ["train", "new.tsv", "--init", "run", "model.decoder.initial_state=zeros"],
+            "but section model asks for another: decoder.initial_state",
         ),
     ],
 )

@@ -79,8 +79,8 @@ def test_other_pairs_or_settings_are_refused_in_the_folder_of_a_run(
 ) -> None:
     with pytest.raises(CheckpointError, match="the training data has changed since this run began"):
         seq2see.train(pairs[1:], out=run.folder.path, train=TRAIN, **OPTIONS)
-    with pytest.raises(ConfigError, match=r"holds another run \(train.updates: 8 -> 9\)"):
-        seq2see.train(pairs, out=run.folder.path, train={**TRAIN, "updates": 9}, **OPTIONS)
+    with pytest.raises(ConfigError, match=r"holds another run \(seed: 1 -> 2\)"):
+        seq2see.train(pairs, out=run.folder.path, train={**TRAIN, "updates": 9}, seed=2, **OPTIONS)
 
 
 def test_a_run_from_memory_can_be_moved(
@@ -210,6 +210,37 @@ def test_more_updates_give_the_weights_of_all_in_one_go(
         for each in (whole, parts)
     ]
     assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("train", "why"),
+    [
+        ({"updates": 6}, "they would have no validation at update 6 (train.validate_every=4)"),
+        ({"schedule": "cosine"}, "train.schedule (cosine) follows the number of updates"),
+        ({"scheduled_sampling": 0.5}, "train.scheduled_sampling follows the number of updates"),
+    ],
+)
+def test_a_training_that_cannot_be_that_of_one_go_says_why(
+    pairs: list[tuple[str, str]], tmp_path: Path, train: dict[str, Any], why: str
+) -> None:
+    seq2see.train(pairs, out=tmp_path / "run", train={**TRAIN, **train}, **OPTIONS)
+    training = seq2see.fit(pairs, out=tmp_path / "run", train={**TRAIN, **train, "updates": 12}, **FIT)
+    assert training.job.going_on == f"going on, to 12 updates; 12 updates in one go would differ, because {why}"
+    assert next(training).update == train.get("updates", 8)
+    training.close()
+    again = seq2see.fit(pairs, out=tmp_path / "run", train={**TRAIN, **train, "updates": 12}, **FIT)
+    assert again.job.going_on == ""
+    again.close()
+
+
+def test_more_updates_on_other_data_leave_the_run_as_it_is(pairs: list[tuple[str, str]], tmp_path: Path) -> None:
+    write_reversals(tmp_path / "pairs.tsv")
+    run = seq2see.train(tmp_path / "pairs.tsv", out=tmp_path / "run", train=TRAIN, **OPTIONS)
+    before = run.folder.config_file.read_text()
+    write_reversals(tmp_path / "pairs.tsv", 70)
+    with pytest.raises(CheckpointError, match="data has changed since this run began"):
+        seq2see.train(tmp_path / "pairs.tsv", out=tmp_path / "run", train={**TRAIN, "updates": 12}, **OPTIONS)
+    assert run.folder.config_file.read_text() == before
 
 
 def test_going_on_after_an_average_begins_with_the_best_weights(pairs: list[tuple[str, str]], tmp_path: Path) -> None:

@@ -23,18 +23,21 @@ def train(
     valid: Annotated[Path | None, typer.Option(help="Validation data, to choose the best weights by.")] = None,
     test: Annotated[Path | None, typer.Option(help="Test data, to evaluate at the end.")] = None,
     init: Annotated[
-        Path | None, typer.Option(help="A run to start from, with its model, tokenizers and weights (fine-tuning).")
+        Path | None,
+        typer.Option(
+            "--from", "--init", help="A run to start from, with its model, tokenizers and weights (fine-tuning)."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; else runs/NAME, by the name of the data.")] = None,
 ) -> None:
-    """Train a model on your pairs. The same command continues a training that was stopped.
+    """Train a model on your pairs. The same command continues a training that was stopped, also for more updates.
 
     \b
     Examples:
       seq2see train pairs.tsv --out runs/pairs
       seq2see train pairs.tsv preset=luong2015 train.updates=3000 --out runs/luong
       seq2see train --source train.en --target train.de --out runs/en-de
-      seq2see train new.tsv --init runs/pairs train.updates=500 --out runs/new
+      seq2see train new.tsv --from runs/pairs train.updates=500 --out runs/new
     """
     files = [word for word in words or [] if "=" not in word or Path(word).is_file()]
     settings = [word for word in words or [] if word not in files]

@@ -25,6 +25,8 @@ def describe_job(job: Job) -> Iterator[str]:
     yield f"model: {loop.config.preset or 'your own'}, {parameters:,} parameters, {loop.task.describe()}"
     yield from (f"init: {sentence}" for sentence in job.taken)
     yield from (f"warning: {sentence}" for sentence in find_risks(job))
+    if job.going_on:
+        yield job.going_on
     if not job.again:
         updates, workers = loop.config.train.updates, loop.team.workers
         where = f"in {workers} processes on this machine" if workers > 1 else "on this machine"

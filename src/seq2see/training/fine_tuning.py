@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from seq2see.config.schema import Train
+from seq2see.config.schema import Config, Train
+from seq2see.core.errors import ConfigError
 from seq2see.runs.data_files import name_fields
 from seq2see.runs.folder import RunFolder
 
@@ -21,10 +22,28 @@ def continue_run(path: Path, out: Path) -> dict[str, object]:
         path: the folder of the other run.
         out: the folder of the new run; a run that has begun there is the base itself.
     """
-    begun = RunFolder(out)
-    config = (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
+    config = _read_base(path, out)
     base = config.model_dump(exclude={"init"}, exclude_none=True)
     return {**base, "data": {"held_out": config.data.held_out, "max_tokens": config.data.max_tokens}}
+
+
+def refuse_other_preset(path: Path, out: Path, early: Mapping[str, object]) -> None:
+    """Refuse a preset beside a run to start from, because the run has a configuration of its own.
+
+    Args:
+        path: the folder of the run whose weights are taken.
+        out: the folder of the new run; a run that has begun there has the same preset.
+        early: the settings of the user by dotted key.
+
+    Raises:
+        ConfigError: another preset than that of the run is named.
+    """
+    own, asked = _read_base(path, out).preset, early.get("preset")
+    if asked is not None and asked != own:
+        raise ConfigError(
+            f"{path} starts the training with its own model (preset {own or 'none'}), so there is no preset to choose; "
+            f"got {asked}; leave it out, or train without init."
+        )
 
 
 def find_usual_fields(path: Path, out: Path) -> tuple[str, str] | None:
@@ -34,8 +53,7 @@ def find_usual_fields(path: Path, out: Path) -> tuple[str, str] | None:
         path: the folder of the other run.
         out: the folder of the new run; one that has begun there has columns of its own.
     """
-    begun = RunFolder(out)
-    return name_fields((begun if begun.config_file.is_file() else RunFolder(path)).read_config())
+    return name_fields(_read_base(path, out))
 
 
 def decide_fine_tuning(path: Path, out: Path, early: Mapping[str, object]) -> tuple[dict[str, object], str]:
@@ -71,6 +89,12 @@ def decide_fine_tuning(path: Path, out: Path, early: Mapping[str, object]) -> tu
     if "train.optimizer" in early:
         kept.pop("learning_rate", None)  # a tenth of another optimizer's rate says nothing
     return {key: value for key, (value, _) in kept.items()}, ", ".join(why for _, why in kept.values())
+
+
+def _read_base(path: Path, out: Path) -> Config:
+    """Return the configuration of the run that has begun in the folder `out`, else that of the run it starts from."""
+    begun = RunFolder(out)
+    return (begun if begun.config_file.is_file() else RunFolder(path)).read_config()
 
 
 def _find_rate(folder: RunFolder, train: Train) -> float:

@@ -24,6 +24,7 @@ class Job:
         findings: what the data doctor found.
         remarks: what was decided from the data and why, by key of the configuration.
         again: whether the folder held this run before, so that its training goes on.
+        going_on: what the run becomes, if it goes on under new limits; empty if it does not.
     """
 
     loop: TrainingLoop
@@ -35,6 +36,7 @@ class Job:
     findings: Sequence[Finding] = ()
     remarks: Mapping[str, str] = field(default_factory=dict)
     again: bool = False
+    going_on: str = ""
 
     @property
     def unknown(self) -> float:

@@ -22,6 +22,7 @@ from seq2see.runs.folder import RunFolder
 from seq2see.system.file_lock import FileLock
 from seq2see.tasks.task import Task
 from seq2see.training.batch_order import order_batches
+from seq2see.training.begun_run import check_data
 from seq2see.training.checkpoint_retention import is_validated, list_validated, prune_checkpoints
 from seq2see.training.data_parallel import ProcessGroupTrainer, Share, Slice
 from seq2see.training.ema import averaged
@@ -181,15 +182,7 @@ class TrainingLoop:
         self.state = TrainingState(update=facts["update"], complete=True)
 
     def _restore(self, checkpoint: Checkpoint) -> None:
-        if checkpoint.facts["fingerprint"] != self.store.fingerprint:
-            raise CheckpointError(
-                f"{self.folder.path}: the training data has changed since this run began; train in another folder."
-            )
-        if checkpoint.facts.get("held_out", self.held_out) != self.held_out:
-            raise CheckpointError(
-                f"{self.folder.path}: the held-out data has changed since this run began, and its validations could "
-                "not be compared; train in another folder."
-            )
+        check_data(self.folder, checkpoint.facts, fingerprint=self.store.fingerprint, held_out=self.held_out)
         try:
             self.learner.restore(checkpoint.tensors)
         except (RuntimeError, KeyError, ValueError):

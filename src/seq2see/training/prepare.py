@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
+from seq2see.config.write import read_remarks
 from seq2see.core.errors import CheckpointError, DataError
 from seq2see.core.registry import shorten
 from seq2see.data.batch import collate
@@ -34,7 +35,7 @@ from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
-from seq2see.training.begun_run import holds_run, keep_limits, read_task
+from seq2see.training.begun_run import changes_limits, describe_going_on, holds_run, keep_limits, read_task
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.image_plan import settle_mirroring
@@ -69,7 +70,7 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
         CheckpointError: another training runs in the folder.
     """
     folder = request.folder
-    config = keep_limits(folder, request.loaded.config)
+    config = request.loaded.config if request.resumes else keep_limits(folder, request.loaded.config)
     with discarding_data(folder, written=request.wrote_data), ExitStack() as held:
         diagnosis = examine(origins(config), read=request.read)
         for finding in diagnosis.errors:
@@ -80,6 +81,7 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
             again = not request.wrote_data and holds_run(folder, config)
             lock = held.enter_context(lock_folder(folder)) if again else None
             job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress)
+        going_on = _take_limits(job) if again and folder.has_task and changes_limits(folder, config) else ""
         if not (again and folder.has_task):
             lock = lock or held.enter_context(lock_folder(folder))
             if not again and folder.holds_run():
@@ -89,7 +91,17 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
             open_folder(job, write_run_config(config, folder, remarks))
         job.loop.lock = lock
         held.pop_all()  # the loop releases it
-    return replace(job, findings=diagnosis.findings, remarks=remarks, again=again)
+    return replace(job, findings=diagnosis.findings, remarks=remarks, again=again, going_on=going_on)
+
+
+def _take_limits(job: Job) -> str:
+    """Write the new limits of a run that goes on into its configuration, and return what becomes of it."""
+    loop, folder = job.loop, job.loop.folder
+    given = {"fingerprint": loop.store.fingerprint, "held_out": loop.held_out}
+    sentence = "" if _begins(folder) else describe_going_on(folder, loop.config.train, **given)
+    remarks = read_remarks(folder.config_file.read_text(encoding="utf-8"))
+    folder.write_config(write_run_config(loop.config, folder, remarks))
+    return sentence
 
 
 def prepare_job(

@@ -203,6 +203,13 @@ def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor
             f"{'model' if not source.prefix else f'model.{source.part}'} the options it was trained with.",
             path=("init", source.part),
         )
+    gone = [] if source.prefix else sorted(tensors.keys() - model.state_dict().keys())
+    if not source.prefix and (new or gone):
+        raise ConfigError(
+            f"init starts from the whole model of {source.folder.path}, but section model asks for another: "
+            f"{[*new, *gone][0]} differs; leave out what changes the model, or name init.encoder and init.decoder.",
+            path=("init", "run"),
+        )
     for name in [name for name in parameters if name not in new]:
         parameter, full = parameters[name], source.prefix + name
         value = tensors[name] * (old_scales.get(full, 1.0) / scales.get(full, 1.0))

@@ -7,19 +7,16 @@ from pathlib import Path
 
 import seq2see
 from seq2see.config.load import Loaded, load_config, read_preset
-from seq2see.config.schema import Config, Init, Train
+from seq2see.config.schema import Config, Init
 from seq2see.config.settings import Setting, parse_setting
-from seq2see.config.write import read_remarks, write_config
-from seq2see.core.errors import CheckpointError, ConfigError, DataError
+from seq2see.config.write import write_config
+from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.checks.data_doctor import Usable, read_usable
 from seq2see.data.pairs import Origin
-from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
-from seq2see.runs.folder_lock import lock_folder
-from seq2see.training.fine_tuning import continue_run, decide_fine_tuning, find_usual_fields
+from seq2see.training.fine_tuning import continue_run, decide_fine_tuning, find_usual_fields, refuse_other_preset
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
-from seq2see.training.training_state import read_state, say_limits
 
 PARTS = ("run", "encoder", "decoder")  # what init may take from another run
 
@@ -35,6 +32,7 @@ class TrainingRequest:
         remarks: why a value was chosen, by key of the configuration.
         read: data that was read already, by origin, so that it is not read twice.
         wrote_data: whether Python objects were written into the run folder as its data.
+        resumes: whether the run in the folder goes on until the limits that are configured, also if they are lower.
     """
 
     loaded: Loaded
@@ -43,6 +41,7 @@ class TrainingRequest:
     remarks: Mapping[str, str] = field(default_factory=dict)
     read: Mapping[Origin, Usable] = field(default_factory=dict)
     wrote_data: bool = False
+    resumes: bool = False
 
 
 def request_config(
@@ -81,6 +80,7 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
         settings = [("data.fields", list(origin.fields)), *settings]
     if init.run is not None:
         start = Path(init.run)
+        refuse_other_preset(start, folder, early)
         base, remarks = continue_run(start, folder), {"model": f"as in {init.run}"}
         tuned, why = decide_fine_tuning(start, folder, early)
         base["train"] = {**_read_section(base, "train"), **tuned}
@@ -98,28 +98,17 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
 
 
 def request_resume(folder: RunFolder, *, updates: int | None, patience: int | None) -> TrainingRequest:
-    """Return the request to go on with a run; new limits are written into its configuration.
+    """Return the request to go on with a run, perhaps until new limits.
 
     Args:
         folder: the folder of the run.
         updates: the total number of updates; None keeps the configured number.
         patience: validations without a better one before training stops, 0 for never; None keeps the configured number.
-
-    Raises:
-        ConfigError: the new limits would not make the training go on.
-        CheckpointError: limits are changed and the run has no checkpoint.
     """
     limits: list[Setting] = [("train.updates", updates)] if updates is not None else []
     limits += [("train.patience", patience)] if patience is not None else []
-    before = folder.read_config().train
     loaded = load_config(file=folder.config_file, settings=limits)
-    train = loaded.config.train
-    if (train.updates, train.patience) != (before.updates, before.patience):
-        with lock_folder(folder):
-            _check_limits(folder, train)
-            text = folder.config_file.read_text(encoding="utf-8")
-            folder.write_config(write_run_config(loaded.config, folder, read_remarks(text)))
-    return TrainingRequest(loaded, folder, folder.path)
+    return TrainingRequest(loaded, folder, folder.path, resumes=True)
 
 
 def write_run_config(config: Config, folder: RunFolder, remarks: Mapping[str, str]) -> str:
@@ -140,23 +129,6 @@ def write_run_config(config: Config, folder: RunFolder, remarks: Mapping[str, st
     portable = config.model_copy(update={"data": config.data.model_copy(update=moved)})
     heading = f"written by seq2see {seq2see.__version__}; to change it, edit a copy: seq2see train COPY.yaml --out DIR"
     return write_config(portable, heading=heading, remarks=remarks)
-
-
-def _check_limits(folder: RunFolder, train: Train) -> None:
-    """Refuse to go on where that would change nothing, before the configuration is written."""
-    paths = folder.checkpoints()
-    if not paths:
-        raise CheckpointError(
-            f"{folder.path}: the run has no checkpoints to go on from; start another run from its weights (init)."
-        )
-    state = read_state(read_checkpoint(paths[0]).facts["state"], say_limits(train), train)
-    if state.update >= train.updates:
-        raise ConfigError(f"{folder.path}: updates must be more than the {state.update:,} made; got {train.updates:,}.")
-    if state.complete and state.stops_early(train.patience):
-        raise ConfigError(
-            f"{folder.path}: the training stopped early at update {state.update:,}, so patience must be more than "
-            f"{state.without_improvement}, or 0 (never stop early); got {train.patience}."
-        )
 
 
 def _with_fields(origin: Origin, names: object) -> Origin:
