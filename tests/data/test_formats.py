@@ -13,7 +13,8 @@ from PIL import Image
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.encodings import decode
-from seq2see.data.formats.lines import read_bytes, split_lines
+from seq2see.data.formats.file_bytes import read_bytes
+from seq2see.data.formats.lines import split_lines
 from seq2see.data.formats.read import read_pairs
 from seq2see.data.pairs import Finding, Origin, Pairs
 from seq2see.data.sentence_splitter import split_sentences
@@ -163,10 +164,10 @@ def test_a_missing_file_a_folder_and_an_impossible_path_are_told_apart(tmp_path:
 
 
 def test_missing_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse_permission(_: Path) -> bytes:
+    def refuse_permission(*_: object) -> None:
         raise PermissionError(13, os.strerror(13))
 
-    monkeypatch.setattr(Path, "read_bytes", refuse_permission)  # the tests may run as root, whom nothing is refused
+    monkeypatch.setattr(Path, "open", refuse_permission)  # the tests may run as root, whom nothing is refused
     with pytest.raises(DataError, match=r"x.tsv: the file cannot be read: Permission denied; check"):
         read_pairs(Origin(tmp_path / "x.tsv"))
 

@@ -210,11 +210,13 @@ def read_lines(file: Path, encoding: str | None = None) -> list[str]:
         encoding: its encoding; None takes UTF-8, or guesses another one.
     """
     from seq2see.data.formats.encodings import UTF8, check_encoding, decode, guess_encoding
-    from seq2see.data.formats.lines import read_bytes, split_lines
+    from seq2see.data.formats.file_bytes import read_bytes, read_whole
+    from seq2see.data.formats.lines import split_lines
 
     if str(file) == "-" and sys.stdin.isatty():
         typer.echo("type one input a line, and Ctrl-D when done", err=True)
-    data, name = sys.stdin.buffer.read() if str(file) == "-" else read_bytes(file), name_input(file)
+    name = name_input(file)
+    data = read_whole(sys.stdin.buffer, name) if str(file) == "-" else read_bytes(file)
     chosen = check_encoding(encoding) if encoding is not None else guess_encoding(data, name)
     if encoding is None and chosen != UTF8:
         message = f"warning: {name}: the text is not UTF-8, and is read as {chosen}; --encoding names another."

@@ -117,7 +117,8 @@ def read_source(source: str) -> str:
         source: the input, or `@` and the path of a file in UTF-8, whose lines are one input together.
     """
     from seq2see.data.formats.encodings import decode
-    from seq2see.data.formats.lines import read_bytes, split_lines
+    from seq2see.data.formats.file_bytes import read_bytes
+    from seq2see.data.formats.lines import split_lines
 
     if not source.startswith("@"):
         return source

@@ -135,7 +135,8 @@ def read_prefixes(prefix: str | None, file: Path | None, count: int) -> list[str
     if prefix is not None:
         raise SearchError("give either --prefix or --prefix-file, not both.")
     from seq2see.data.formats.encodings import decode
-    from seq2see.data.formats.lines import read_bytes, split_lines
+    from seq2see.data.formats.file_bytes import read_bytes
+    from seq2see.data.formats.lines import split_lines
 
     lines = split_lines(decode(read_bytes(file), file))
     if len(lines) != count:

@@ -18,6 +18,7 @@ from seq2see.data.storage.packed import Sequences
 from seq2see.data.tokenizers import SPACE
 
 WINDOW = 5  # words on each side that count as context
+MAX_LINE_BYTES = 1_000_000  # of a file of vectors, which is read line by line
 READ = 10_000_000  # words of a text that are enough to learn from
 EXTRA = 16  # dimensions that are computed beside the wanted ones, so that the last of those are right too
 ROUNDS = 4  # of the iteration that finds the dimensions
@@ -113,7 +114,9 @@ def _read_lines(file: Path, wanted: set[str]) -> Iterator[tuple[str, list[float]
         with file.open("rb") as lines:
             packed = lines.read(2) == b"\x1f\x8b"
         with gzip.open(file, "rb") if packed else file.open("rb") as lines:
-            for number, raw in enumerate(lines, 1):
+            for number, raw in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES), b""), 1):
+                if len(raw) == MAX_LINE_BYTES:
+                    raise DataError("a line must have less than a million bytes.", file=file, line=number)
                 cells = raw.decode("utf-8", errors="replace").split()
                 if number == 1 and len(cells) == 2:
                     continue  # word2vec says first how many there are

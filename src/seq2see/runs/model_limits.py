@@ -4,7 +4,6 @@ A configuration of three lines can ask for a matrix that no memory holds. The he
 model is, and the file has as many bytes; so a model that grows beyond it while it is built is refused at once.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import prod
@@ -20,6 +19,7 @@ from seq2see.core.registry import shorten
 from seq2see.models.network import Network
 from seq2see.runs.weights_header import WeightsHeader
 from seq2see.search.factory import choose_search, read_search
+from seq2see.system.free_memory import read_free_memory
 from seq2see.tasks.task import Task
 
 MAX_OPTION = 1_000_000  # of any whole number of a model
@@ -118,20 +118,6 @@ def require_memory(path: Path) -> None:
             f"{path}: the weights need {2 * size / 2**30:,.1f} GB of memory; there are {free / 2**30:,.1f} GB; use a "
             "larger computer."
         )
-
-
-def read_free_memory() -> int | None:
-    """Return the bytes of memory that this process may still use; None where the system does not say."""
-    found = []
-    with suppress(ValueError, OSError, AttributeError):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES"))
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        found += [limit - pages * os.sysconf("SC_PAGE_SIZE")] if limit != resource.RLIM_INFINITY else []
-    return min(found, default=None)
 
 
 def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> None:

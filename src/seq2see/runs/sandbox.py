@@ -92,7 +92,7 @@ def run_trial(job: Mapping[str, Any], *, patience: float) -> dict[str, Any]:
 
 
 def _choose_limits(folder: "RunFolder") -> ProcessLimits:
-    from seq2see.runs.model_limits import read_free_memory
+    from seq2see.system.free_memory import read_free_memory
 
     try:
         size = folder.weights_file.stat().st_size

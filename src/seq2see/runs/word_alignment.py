@@ -7,7 +7,8 @@ from pathlib import Path
 from seq2see.core.errors import AttentionError, DataError, Seq2SeeError
 from seq2see.core.words import find_words
 from seq2see.data.formats.encodings import decode
-from seq2see.data.formats.lines import ReadReport, read_bytes, read_text, split_lines
+from seq2see.data.formats.file_bytes import read_bytes
+from seq2see.data.formats.lines import ReadReport, read_text, split_lines
 from seq2see.data.pairs import Origin, Pairs
 from seq2see.explain.attention_trace import AttentionTrace
 from seq2see.explain.cross_attention import trace_cross_attention

@@ -1,4 +1,4 @@
-"""What has to do with the computer and not with models: files, processes, consoles, other people's code, BLAS.
+"""What has to do with the computer and not with models: files, memory, processes, consoles, other people's code, BLAS.
 
 Internal; it imports `core` alone.
 """
@@ -11,6 +11,7 @@ __all__ = [
     "file_lock",
     "files",
     "foreign_code",
+    "free_memory",
     "processes",
     "standard_error",
 ]

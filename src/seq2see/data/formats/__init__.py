@@ -9,6 +9,7 @@ __all__ = [
     "data_table",
     "dictionary",
     "encodings",
+    "file_bytes",
     "folders",
     "given_sources",
     "headers",

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from seq2see.core.errors import DataError
-from seq2see.data.formats.lines import read_bytes
+from seq2see.data.formats.file_bytes import read_bytes
 from seq2see.data.pairs import Row
 
 IMAGE_FILE = re.compile(r"(.*)images([-.])idx3(-ubyte)(\.gz)?", re.IGNORECASE)

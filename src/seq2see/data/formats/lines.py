@@ -1,13 +1,12 @@
 """Lines of text files, compressed or not, with byte order marks, carriage returns and other oddities."""
 
-import gzip
 import re
-import zlib
 from pathlib import Path
 from typing import Literal
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.encodings import UTF8, decode, guess_encoding
+from seq2see.data.formats.file_bytes import read_bytes
 from seq2see.data.pairs import Finding
 
 GUESSED = "if letters are wrong, name its encoding with --encoding"  # the remedy of an encoding that was guessed
@@ -97,30 +96,6 @@ def split_lines(text: str) -> list[str]:
         text: a decoded text; only a line feed ends a line, or a carriage return if there is no line feed.
     """
     return [_clean(line) for line in _split(text)]
-
-
-def read_bytes(file: Path) -> bytes:
-    """Read the bytes of a file, decompressed if it is a gzip file.
-
-    Args:
-        file: the file; its first bytes tell whether it is compressed, whatever its name.
-
-    Raises:
-        DataError: the file is missing, is a folder, cannot be read or is damaged.
-    """
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        raise DataError("there is no such file; check the path.", file=file) from None
-    except IsADirectoryError:
-        raise DataError("this is a folder; give a file.", file=file) from None
-    except (OSError, ValueError) as error:  # a ValueError is a path that no system permits
-        reason = getattr(error, "strerror", None) or error
-        raise DataError(f"the file cannot be read: {reason}; check the path and the permissions.", file=file) from error
-    try:
-        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"the file is damaged: {error}; compress or copy it again.", file=file) from error
 
 
 def _ends_lines_with_cr(text: str) -> bool:

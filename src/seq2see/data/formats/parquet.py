@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import DataError
-from seq2see.data.formats.lines import read_bytes
+from seq2see.data.formats.file_bytes import find_most_expanded, read_bytes, refuse_expansion
 
 MISSING_EXTRA = (
     "Parquet needs pyarrow, which is not installed; install it (pip install 'seq2see[parquet]'), or use CSV."
 )
+BYTES_PER_PLACE = 4  # of a value in a column that names each different value once
 
 
 @runtime_checkable
@@ -60,11 +61,40 @@ def read_arrow(file: Path) -> ArrowTable:
     except ImportError:
         raise DataError(MISSING_EXTRA, file=file) from None
     try:
-        table: ArrowTable = parquet.read_table(pyarrow.BufferReader(read_bytes(file)))
+        data = read_bytes(file)
+        _check_expansion(parquet, pyarrow.BufferReader(data), len(data), file)
+        table: ArrowTable = parquet.read_table(pyarrow.BufferReader(data))
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"this is no Parquet: {reason}; fix the file or copy it again.", file=file) from None
     return table
+
+
+def _check_expansion(parquet: Any, content: object, packed: int, file: Path) -> None:
+    """Refuse a file whose rows are far larger than itself: a text in every row is written once, with its places."""
+    most = find_most_expanded(packed)
+    head = parquet.ParquetFile(content)
+    groups = [head.metadata.row_group(number) for number in range(head.metadata.num_row_groups)]
+    columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+    expanded = sum(column.total_uncompressed_size + BYTES_PER_PLACE * column.num_values for column in columns)
+    texts = [column.path_in_schema for column in columns if column.physical_type == "BYTE_ARRAY"]
+    if expanded <= most and texts:
+        batches = parquet.ParquetFile(content, read_dictionary=texts).iter_batches(columns=sorted(set(texts)))
+        expanded += sum(_measure(array) for batch in batches for array in batch.columns)
+    if expanded > most:
+        raise refuse_expansion(file, most)
+
+
+def _measure(array: Any) -> int:
+    """Return the bytes of the texts in a column of pyarrow."""
+    from pyarrow import DictionaryArray, compute, types
+
+    while types.is_list(array.type) or types.is_large_list(array.type):
+        array = array.flatten()
+    if not isinstance(array, DictionaryArray):
+        return int(array.nbytes)
+    sizes = compute.binary_length(array.dictionary).cast("int64")
+    return compute.sum(sizes.take(array.indices)).as_py() or 0
 
 
 def require_pyarrow(file: Path) -> None:

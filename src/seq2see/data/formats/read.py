@@ -12,11 +12,12 @@ from pathlib import Path
 from seq2see.core.errors import DataError
 from seq2see.data.formats.coco import read_coco
 from seq2see.data.formats.encodings import check_encoding
+from seq2see.data.formats.file_bytes import read_bytes
 from seq2see.data.formats.folders import find_splits, read_classes
 from seq2see.data.formats.idx import is_idx, read_idx_rows
 from seq2see.data.formats.image_paths import find_images
 from seq2see.data.formats.jsonl import read_records
-from seq2see.data.formats.lines import IGNORED, ReadReport, read_bytes, read_lines, read_text
+from seq2see.data.formats.lines import IGNORED, ReadReport, read_lines, read_text
 from seq2see.data.formats.tables import read_csv, read_tsv, read_txt
 from seq2see.data.pairs import Finding, Origin, Pairs, Row
 
