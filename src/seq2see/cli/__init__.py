@@ -25,4 +25,5 @@ __all__ = [
     "serve",
     "train",
     "training_report",
+    "usage",
 ]

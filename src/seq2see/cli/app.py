@@ -27,6 +27,7 @@ from seq2see.cli import (
     serve,
     train,
 )
+from seq2see.cli.usage import explain_usage
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.unicode import is_text
 from seq2see.system.processes import own_process
@@ -35,10 +36,11 @@ app = typer.Typer(
     name="seq2see",
     help="Sequence-to-sequence models you can see through: train, predict, evaluate, explain.\n\n"
     "Start with: seq2see quickstart",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]  # of a command line that names what does not exist
 for command in (quickstart.quickstart, train.train, resume.resume, predict.predict, evaluate.evaluate, inspect.inspect):
     app.command()(command)
 app.command()(compare.compare)
@@ -78,7 +80,7 @@ def main() -> None:
     try:
         try:
             _check_words(sys.argv)
-            app()
+            _run_command()
         finally:
             sys.stdout.flush()  # raises an error here if the disk is full
     except (Seq2SeeError, OSError) as error:
@@ -89,6 +91,18 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):  # the reader, such as head, has closed the pipe
             print(f"seq2see: {_explain(error)}", file=sys.stderr)
         sys.exit(2)
+
+
+def _run_command() -> None:
+    """Run the command that `sys.argv` names, and end the process if it has another exit code than 0."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], prog_name="seq2see", standalone_mode=False)
+    except Exception as error:
+        if not isinstance(error, USAGE_ERROR):
+            raise
+        raise Seq2SeeError(explain_usage(error)) from None
+    if code:
+        sys.exit(code)
 
 
 def _check_words(words: Sequence[str]) -> None:

@@ -8,5 +8,6 @@ __all__ = [
     "notation",
     "schema",
     "settings",
+    "synonyms",
     "write",
 ]

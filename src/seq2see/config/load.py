@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from seq2see.config.notation import MAX_CHARACTERS, KeyPath, parse
 from seq2see.config.schema import BRANCHES, Config, ParallelFiles
 from seq2see.config.settings import Layer, Setting, Tree, list_sections, parse_setting, require_space
+from seq2see.config.synonyms import suggest_setting
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import complain, shorten, suggest
 
@@ -279,8 +280,7 @@ def _explain(error: ValidationError, places: Mapping[KeyPath, str]) -> str:
     path = tuple(str(step) for step in first["loc"] if step not in BRANCHES)
     place, name = _place(path, places), ".".join(path)
     if first["type"] == "extra_forbidden":
-        known = _known(path[:-1])
-        return f"{place}: there is no key {shorten(name)}{suggest(path[-1], known)} (known: {', '.join(known)})."
+        return f"{place}: there is no key {shorten(name)}{suggest_setting(path, _known(path[:-1]))}"
     if first["type"] == "missing":
         hint = f", or name a preset ({', '.join(preset_names())})" if name in ("tokens", "model") else ""
         return f"{place}: the key {name} is missing; add it{hint}."

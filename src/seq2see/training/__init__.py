@@ -13,6 +13,7 @@ __all__ = [
     "description",
     "distillation_teachers",
     "ema",
+    "epochs",
     "events",
     "fine_tuning",
     "image_plan",

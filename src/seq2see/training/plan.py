@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from seq2see.config.load import load_config
 from seq2see.config.schema import Config, PartSpec
 from seq2see.core.plural import say_count
-from seq2see.core.words import choose_unit, find_words, has_spaces
+from seq2see.core.words import choose_unit, find_words
 from seq2see.data.checks.infer import infer_labels, infer_modality, spread
 from seq2see.data.formats.image_file import measure_image
 from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import Pairs
+from seq2see.training.epochs import count_epochs, count_positions
 from seq2see.training.token_plan import (
     MAX_FIELD_LENGTH,
     TokenPlan,
@@ -23,7 +24,6 @@ from seq2see.training.token_plan import (
 TEXTS, SENTENCES, CAPTIONS = "bahdanau2015", "transformer-tiny", "show-attend-tell2015"
 LABELS, DOCUMENTS, SMALL_IMAGES, LARGE_IMAGES = "bigru-attention", "han2016", "small-cnn", "frozen-cnn"
 MAX_WORDS_OF_A_TEXT = 60  # or letters where words have no spaces between them; a document has more, in sentences
-MAX_COUNTED_WORDS = 3_000  # of a document
 MIN_PHOTOGRAPH_SIDE = 96  # pixels
 
 MIN_PAIRS_FOR_TRANSFORMER = 20_000  # pairs of sentences: from 4,000 an RNN learned more, from 29,000 a Transformer
@@ -126,15 +126,12 @@ def _is_for_texts(written: Config) -> bool:
 
 def _limit_updates(pairs: Pairs, written: Config, *, labels: bool) -> tuple[int, float]:
     """Updates that go through the data as often as is useful, and how often that is."""
-    positions = {"text": pairs.source, "images": [""] * len(pairs)}  # an image is one position
-    texts = positions[infer_modality(pairs)] if labels else pairs.target
-    count = (lambda text: len(text.split())) if has_spaces(spread(texts)) else len
-    tokens = float(sum(min(count(text), MAX_COUNTED_WORDS) + 1 for text in texts))
+    tokens = count_positions(pairs, labels=labels)
     batch = written.train.batch_tokens
     # attention that learns to agree with occlusion begins when the labels are nearly learned
     often = 60 if len(pairs) < 1_000 or written.train.occlusion_agreement else 30
     updates = max(int(often * tokens / batch), 100)
-    return updates, _count_epochs(updates, tokens, batch)
+    return updates, count_epochs(updates, tokens, batch)
 
 
 def _are_small(sources: Sequence[str]) -> bool:
@@ -166,7 +163,7 @@ def _decide_texts(
         return _decide_sentences(source, target, preset, written, asked=asked)
     batch = 1024 if pairs < 5_000 else 2048 if pairs < 200_000 else 4096
     updates = _decide_updates(pairs, plan.tokens, batch)
-    epochs = _count_epochs(updates, plan.tokens, batch)
+    epochs = count_epochs(updates, plan.tokens, batch)
     train: dict[str, object] = {"updates": updates, "batch_tokens": batch, "validate_every": max(updates // 20, 10)}
     train |= (
         {"learning_rate": 0.003, "label_smoothing": 0.1, "average_checkpoints": 5} if sentences else {"patience": 8}
@@ -213,7 +210,7 @@ def _decide_sentences(
     updates = _limit_epochs(updates, len(source), tokens, batch)
     if asked and updates == train.updates:
         return Decision(preset, {"preset": f"all as in preset {preset}, which is made for sentences"})
-    epochs = _count_epochs(updates, tokens, batch)
+    epochs = count_epochs(updates, tokens, batch)
     length: dict[str, object] = {
         "updates": updates,
         "validate_every": max(updates * train.validate_every // train.updates, 10),
@@ -275,8 +272,3 @@ def _limit_epochs(updates: int, pairs: int, tokens: float, batch: int) -> int:
     """As many updates, but fewer on so few pairs that nothing but themselves can be learned from them."""
     most = int(MAX_EPOCHS_OF_FEW_PAIRS * max(tokens / batch, 1))
     return min(updates, most) if pairs < MIN_PAIRS else updates
-
-
-def _count_epochs(updates: int, tokens: float, batch: int) -> float:
-    """How often updates go through the data; one goes through it once at most."""
-    return updates / max(tokens / batch, 1)

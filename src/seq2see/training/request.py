@@ -9,11 +9,13 @@ import seq2see
 from seq2see.config.load import Loaded, load_config, read_preset
 from seq2see.config.schema import Config, Init
 from seq2see.config.settings import Setting, parse_setting
+from seq2see.config.synonyms import names_epochs
 from seq2see.config.write import write_config
 from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.checks.data_doctor import Usable, read_usable
 from seq2see.data.pairs import Origin
 from seq2see.runs.folder import RunFolder
+from seq2see.training.epochs import refuse_epochs
 from seq2see.training.fine_tuning import continue_run, decide_fine_tuning, find_usual_fields, refuse_other_preset
 from seq2see.training.plan import Decision, decide
 from seq2see.training.pretrained import inherit_tokens, read_pretrained
@@ -90,7 +92,10 @@ def request_data(splits: Mapping[str, Origin], *, folder: Path, settings: Sequen
         decision = adapt_tokens(decision, early, init, folder)
         base, remarks = decision.base, dict(decision.remarks)
     files = {name: _to_split(each) for name, each in splits.items()}
-    loaded = load_config(base=base | {"data": {**_read_section(base, "data"), **files}}, settings=settings)
+    base |= {"data": {**_read_section(base, "data"), **files}}
+    if any(map(names_epochs, early)):
+        refuse_epochs(early, usable[0], load_config(base=base).config)
+    loaded = load_config(base=base, settings=settings)
     changed = {name.partition(".")[0] for name in early}
     kept = {key: text for key, text in remarks.items() if key not in changed}
     kept |= {"train": why} if why else {}
