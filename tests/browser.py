@@ -89,6 +89,7 @@ class Browser:
         """Another screen."""
         phone = width < 600
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=phone)
+        self.send("Emulation.setTouchEmulationEnabled", enabled=phone)
 
     def set_dark(self, dark: bool) -> None:
         """What the system prefers."""
@@ -132,6 +133,12 @@ class Browser:
         x, y = self.place(selector, number)
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def tap(self, selector: str, number: int = 0) -> None:
+        """Touch an element with a finger, on a screen that can be touched."""
+        x, y = self.place(selector, number)
+        self.send("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        self.send("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
 
     def type(self, text: str) -> None:
         """Type where the focus is."""

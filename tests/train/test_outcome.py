@@ -23,7 +23,9 @@ def test_a_training_from_python_is_scored_on_its_test_data_and_reported(
     assert [each.source for each in run.evaluation.predictions] == ["ab7", "ab8", "ab9"]
     by_hand = run.evaluate(TEST)
     assert [m.value for m in by_hand.metrics] == pytest.approx([m.value for m in run.evaluation.metrics])
-    assert "test data" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    report = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "test data" in report
+    assert all(f'"name":"{name}"' in report.replace(": ", ":") for name in ("exact match", "CER", "chrF", "TER"))
     assert (tmp_path / "run" / "attention" / "01.png").is_file()
     told = capsys.readouterr().err
     assert "3 pairs of test data" in told.replace("\n", " ")

@@ -13,6 +13,7 @@ __all__ = [
     "evaluation_renderer",
     "figures",
     "html",
+    "metric_names",
     "panel",
     "terminal",
     "text_direction",

@@ -8,24 +8,13 @@ from seq2see.metrics.significance import Tested
 from seq2see.render.html.comparison_page import DASH, Row, ScoreCell, Sheet
 from seq2see.render.html.report import Example
 from seq2see.render.html.run_report import make_example
+from seq2see.render.metric_names import name_metric
 from seq2see.runs.compared_run import ComparedRun
 from seq2see.runs.comparison import Comparison
 from seq2see.runs.evaluation import Evaluation
 
 SIGNIFICANT = 0.05  # a p value below this counts as a difference
 SMALLEST = 0.001  # p value that is written as a number
-NAMES = {
-    "exact_match": "exact match",
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "ter": "TER",
-    **{f"bleu_{order}": f"BLEU-{order}" for order in range(1, 5)},
-    "rouge_l": "ROUGE-L",
-    "cider_d": "CIDEr-D",
-    "accuracy": "accuracy",
-    "micro_f1": "micro-F1",
-    "macro_f1": "macro-F1",
-}
 
 
 def make_sheet(comparison: Comparison, *, examples: int = 4) -> Sheet:
@@ -69,7 +58,7 @@ def list_rows(comparison: Comparison) -> list[Row]:
     runs = comparison.runs
     first = runs[0]
     rows = [
-        Row(NAMES[tested.metric.name], [_say_score(each.tested[place], tested) for each in runs], _order(tested))
+        Row(name_metric(tested.metric.name), [_say_score(each.tested[place], tested) for each in runs], _order(tested))
         for place, tested in enumerate(first.tested)
     ]
     rows += _list_disagreements(runs)
@@ -153,7 +142,7 @@ def _list_errors(runs: Sequence[ComparedRun]) -> list[Row]:
 
 def _list_facts(comparison: Comparison) -> dict[str, str]:
     first = comparison.runs[0]
-    signatures = {NAMES[tested.metric.name]: tested.metric.signature for tested in first.tested}
+    signatures = {name_metric(tested.metric.name): tested.metric.signature for tested in first.tested}
     found = next((each.aligned for each in comparison.runs if each.aligned), None)
     texts = comparison.lengths is not None and not comparison.of_labels
     without_bleu = {"BLEU": "none: no reference has four tokens"} if texts and "BLEU" not in signatures else {}

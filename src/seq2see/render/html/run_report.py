@@ -14,6 +14,7 @@ from seq2see.render.figures.figure_file import save_figure
 from seq2see.render.figures.reliability_diagram import draw_reliability
 from seq2see.render.html.page import save_page
 from seq2see.render.html.report import Example, Report, ScoreRow, render_report
+from seq2see.render.metric_names import name_metric
 from seq2see.runs.calibration_table import tabulate_calibration
 from seq2see.runs.evaluation import (
     Evaluation,
@@ -46,7 +47,7 @@ def write_report(run: Run, result: Evaluation, held_out: HeldOut = NOTHING) -> P
     report = Report(
         title=f"{run.folder.path.name}: report on {result.name}",
         facts=_list_facts(run, result, history),
-        scores=[ScoreRow(metric.name, metric.value, metric.signature) for metric in result.metrics],
+        scores=[ScoreRow(name_metric(metric.name), metric.value, metric.signature) for metric in result.metrics],
         history=history,
         examples=[make_example(result, row) for row in rows[0]],
         mistakes=[make_example(result, row) for row in rows[1]],

@@ -1,6 +1,7 @@
 // Requests to the server: responses as JSON, streams as events, and the token if it needs one.
 
 const LOST = "The server cannot be reached; is it still running?";
+const GARBLED = "What the server sent cannot be read; something between it and this page may have changed it.";
 
 class RequestError extends Error {
   constructor(message, status) {
@@ -14,16 +15,11 @@ async function send(path, body, signal) {
   const token = sessionStorage.getItem("seq2see-token");
   if (token) headers.Authorization = `Bearer ${token}`;
   const method = body === undefined ? "GET" : "POST";
-  let response;
-  try {
-    response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new RequestError(LOST, 0);
-  }
+  const response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) }).catch(refuse);
   if (response.ok) return response;
-  const found = await response.json().catch(() => ({}));
-  throw new RequestError(capitalise(found.error ?? nameStatus(response.status)), response.status);
+  const found = await response.json().catch(() => null);
+  const told = typeof found?.error === "string" ? capitalise(found.error) : nameStatus(response.status);
+  throw new RequestError(told, response.status);
 }
 
 // What is between the browser and seq2see, such as a proxy, refuses without a sentence.
@@ -39,7 +35,22 @@ function capitalise(sentence) {
 }
 
 async function callApi(path, body, signal) {
-  return (await send(path, body, signal)).json();
+  const response = await send(path, body, signal);
+  const text = await response.text().catch(refuse);
+  return readJson(text);
+}
+
+// What ends an answer on its way: a request that was given up, or a lost connection.
+function refuse(error) {
+  throw error.name === "AbortError" ? error : new RequestError(LOST, 0);
+}
+
+function readJson(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RequestError(GARBLED, 200);
+  }
 }
 
 // Calls `listen(name, data)` for each event of a stream, until it ends.
@@ -47,17 +58,15 @@ async function stream(path, body, signal, listen) {
   const reader = (await send(path, body, signal)).body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { done, value } = await reader.read().catch((error) => {
-      if (error.name === "AbortError") throw error;
-      throw new RequestError(LOST, 0);
-    });
+    const { done, value } = await reader.read().catch(refuse);
     if (done) return;
     const blocks = (rest + value).split("\n\n");
     rest = blocks.pop();
     for (const block of blocks) {
       const [name, data] = block.split("\n").map((line) => line.slice(line.indexOf(":") + 2));
-      if (name === "error") throw new RequestError(capitalise(JSON.parse(data).error), 200);
-      listen(name, JSON.parse(data));
+      const told = readJson(data);
+      if (name === "error") throw new RequestError(capitalise(told.error), 200);
+      listen(name, told);
     }
   }
 }

@@ -3,7 +3,7 @@
 const FRESH = { model: null, text: "", search: { kind: "configured" }, prefix_ids: null, prefix: null, interventions: [], leave_one_out: null };
 
 function drawStudio(payload) {
-  const studio = { models: [], options: [], request: FRESH, before: null, against: null, look: {}, results: [], plan: [], turn: 0 };
+  const studio = { models: [], options: [], request: FRESH, before: null, against: null, look: {}, results: [], plan: [] };
   document.getElementById("seq2see").classList.add("live");
   studio.top = make("div", {});
   studio.status = make("p", { class: "status", role: "status", "aria-live": "polite" });
@@ -116,8 +116,10 @@ function changeRun(studio, model) {
   if (readsImages(studio, model) ? studio.image : studio.request.text) restart(studio, studio.request.text);
 }
 
-// Nothing of another run stays while this one is asked.
+// Nothing of another run stays while this one is asked, and nothing of it comes later.
 function clearViews(studio) {
+  studio.abort?.abort();
+  report(studio, "");
   studio.views.replaceChildren();
   studio.spoken.replaceChildren();
   studio.interventions.hidden = studio.tools.hidden = true;
@@ -171,21 +173,19 @@ async function write(studio) {
   const missing = readsImages(studio, studio.request.model) ? !studio.image : !studio.request.text.trim();
   if (missing) return report(studio, readsImages(studio, studio.request.model) ? "Choose an image first." : "Type something first.");
   remember(studio);
-  studio.turn += 1;
   studio.abort?.abort(); // hanging up tells the server that nobody waits
   studio.abort = new AbortController();
-  const { turn, abort: { signal } } = studio;
+  const { signal } = studio.abort;
   const plan = planViews(studio);
   report(studio, `${nameAction(studio)[1]} …`);
   try {
     if (!studio.before) await showStream(studio, plan[0].body, signal);
     const results = await Promise.all(plan.map(({ body }) => callApi("/v1/explain", body, signal)));
-    if (turn !== studio.turn) return;
     Object.assign(studio, { plan, results });
     show(studio);
     report(studio, "");
   } catch (error) {
-    if (error.name === "AbortError" || turn !== studio.turn) return;
+    if (signal.aborted) return;
     studio.spoken.hidden = !studio.spoken.querySelector(".said");
     report(studio, error.message, true);
     if (error.status === 401) showTokenForm(studio);

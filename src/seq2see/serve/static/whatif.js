@@ -45,7 +45,7 @@ function formatChance(chance) {
 
 function openDialog(title, content, onSubmit) {
   const form = make("form", { method: "dialog" }, make("h2", {}, title), ...content,
-    make("div", { class: "buttons" }, make("button", { type: "submit", class: "primary" }, "Do it"), makeCancel()));
+    make("div", { class: "buttons" }, make("button", { type: "submit", class: "primary" }, "Change it"), makeCancel()));
   const dialog = make("dialog", { "aria-label": title }, form);
   form.addEventListener("submit", (event) => !event.submitter || event.submitter.matches(".primary") ? onSubmit() : null);
   dialog.addEventListener("close", () => dialog.remove());
@@ -55,7 +55,7 @@ function openDialog(title, content, onSubmit) {
 }
 
 function makeCancel() {
-  const button = make("button", { type: "button" }, "Leave it");
+  const button = make("button", { type: "button" }, "Cancel");
   button.addEventListener("click", () => button.closest("dialog").close());
   return button;
 }

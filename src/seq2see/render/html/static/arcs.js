@@ -1,13 +1,12 @@
 // Arcs: queries on one side, keys on the other, and a line for each weight that can be seen.
 
 const FAINT = 0.02; // weights below are not drawn, and the figure says so
-const SPAN = 220; // pixels between the sides
+const SPAN = 220; // from side to side; the style sheet says how many pixels that is, and a token's height
 
 function showArcs(view) {
   const { rows, columns, weights, scale } = view;
   const count = Math.max(rows.tokens.length, columns.tokens.length);
-  // a token is 1 high, and the style sheet says how many pixels that is
-  const svg = makeSvg("svg", { class: "links", width: SPAN, viewBox: `0 0 ${SPAN} ${count}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  const svg = makeSvg("svg", { class: "links", viewBox: `0 0 ${SPAN} ${count}`, preserveAspectRatio: "none", "aria-hidden": "true" });
   const lines = [];
   weights.forEach((row, r) => row.forEach((weight, c) => {
     if (weight === null || weight / scale < FAINT) return;

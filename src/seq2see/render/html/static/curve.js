@@ -131,12 +131,14 @@ function followPointer(svg, series, frame, rule, readout, say) {
     rule.setAttribute("visibility", "hidden");
     readout.textContent = "";
   };
-  svg.addEventListener("pointermove", (event) => {
+  const follow = (event) => {
     const at = event.clientX - svg.getBoundingClientRect().left;
     const far = stops.map((stop) => Math.abs(frame.x(stop) - at));
     show(far.indexOf(Math.min(...far)));
-  });
-  svg.addEventListener("pointerleave", hide);
+  };
+  svg.addEventListener("pointermove", follow);
+  svg.addEventListener("pointerdown", follow);
+  svg.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && hide()); // a finger that leaves has been read
   svg.addEventListener("blur", hide);
   svg.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];

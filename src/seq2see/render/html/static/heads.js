@@ -34,16 +34,16 @@ function drawHeads(view, family, maps) {
     const cells = map.weights.map((weights, head) => make("td", {}, drawHead(view, index, head, weights)));
     const gap = Array.from({ length: most - cells.length }, () => make("td", {}));
     const average = most > 1 ? make("td", { class: "mean" }, drawHead(view, index, -1, averageHeads(map.weights))) : null;
-    return make("tr", {}, make("th", { scope: "row" }, ...breakName(map.name)), ...cells, ...gap, average);
+    return make("tr", {}, make("th", { scope: "row" }, ...breakName(shortenName(map))), ...cells, ...gap, average);
   });
   const table = make("table", { class: "heads", "aria-label": family },
     make("thead", {}, make("tr", {}, make("td", {}), ...names, mean)), make("tbody", {}, ...rows));
   return make("div", { class: "scroller" }, table);
 }
 
-// A name may break behind its dots; that an attention attends needs no saying.
+// A name may break behind its dots.
 function breakName(name) {
-  return name.replace(/\.attend$/, "").split(/(?<=\.)/).flatMap((part) => [part, make("wbr")]);
+  return name.split(/(?<=\.)/).flatMap((part) => [part, make("wbr")]);
 }
 
 function drawHead(view, map, head, weights) {

@@ -103,7 +103,7 @@ function drawOverlayControls(view) {
       (index) => { view.head = index - 1; view.told(view); showOverlay(view); }, view.head + 1));
   };
   fillOverlayHeads();
-  const names = view.maps.map((map) => map.name);
+  const names = view.maps.map(shortenName);
   const map = names.length === 1 ? make("span", { class: "choice" }, names[0]) : makeSelect("Map", names, (index) => {
     Object.assign(view, { map: index, head: -1 });
     view.told(view);

@@ -193,7 +193,7 @@ function fillControls(view) {
 
 function chooseMap(view) {
   const maps = view.trace.maps;
-  const names = maps.map((map) => map.name.replace(/\.attend$/, "")); // that an attention attends needs no saying
+  const names = maps.map(shortenName);
   const parts = [];
   if (names.length > 1) {
     parts.push(makeSelect("Map", names, (map) => choose(view, { map, head: -1 }), view.map));
@@ -204,6 +204,11 @@ function chooseMap(view) {
     parts.push(makeSelect("Heads", heads, (index) => choose(view, { head: index - 1 }), view.head + 1));
   }
   return parts;
+}
+
+// That an attention attends needs no saying.
+function shortenName({ name }) {
+  return name.replace(/\.attend$/, "");
 }
 
 function drawBar(family = "") {
