@@ -44,21 +44,21 @@ def complete(group: str, kind: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("encoder", names("encoder"))
-def test_every_encoder_obeys_the_laws(encoder: str) -> None:
-    check_encoder(complete("encoder", encoder), DRAWS.get(encoder))
+def test_every_encoder_obeys_the_laws(encoder: str, device: torch.device) -> None:
+    check_encoder(complete("encoder", encoder), DRAWS.get(encoder), device)
 
 
 @pytest.mark.parametrize("decoder", names("decoder"))
-def test_every_decoder_obeys_the_laws(decoder: str) -> None:
+def test_every_decoder_obeys_the_laws(decoder: str, device: torch.device) -> None:
     """Behind the encoder of its own kind, if there is one."""
     encoder = decoder if decoder in names("encoder") else "rnn"
-    check_decoder(complete("decoder", decoder), complete("encoder", encoder))
+    check_decoder(complete("decoder", decoder), complete("encoder", encoder), device=device)
 
 
 @pytest.mark.parametrize("encoder", names("encoder"))
 @pytest.mark.parametrize("decoder", names("decoder"))
-def test_every_decoder_reads_every_encoder(encoder: str, decoder: str) -> None:
-    check_reading(complete("decoder", decoder), complete("encoder", encoder), DRAWS.get(encoder))
+def test_every_decoder_reads_every_encoder(encoder: str, decoder: str, device: torch.device) -> None:
+    check_reading(complete("decoder", decoder), complete("encoder", encoder), DRAWS.get(encoder), device)
 
 
 @pytest.mark.parametrize("encoder", names("encoder"))

@@ -14,13 +14,13 @@ from seq2see.testing import check_normaliser, check_score
 
 
 @pytest.mark.parametrize("kind", names("score"))
-def test_score_obeys_the_laws(kind: str) -> None:
-    check_score(kind)
+def test_score_obeys_the_laws(kind: str, device: torch.device) -> None:
+    check_score(kind, device)
 
 
 @pytest.mark.parametrize("kind", names("normalise"))
-def test_normaliser_obeys_the_laws(kind: str) -> None:
-    check_normaliser(kind)
+def test_normaliser_obeys_the_laws(kind: str, device: torch.device) -> None:
+    check_normaliser(kind, device)
 
 
 # one query and three keys that a person can multiply

@@ -20,8 +20,8 @@ LENGTHS = [11, 6, 2, 0]
 
 
 @pytest.mark.parametrize("kind", names("window"))
-def test_window_obeys_the_laws(kind: str) -> None:
-    check_window(kind)
+def test_window_obeys_the_laws(kind: str, device: torch.device) -> None:
+    check_window(kind, device)
 
 
 def build(score: str, window: Any = None) -> Attend:

@@ -36,8 +36,8 @@ def tokens_of(found: list[list[Hypothesis]]) -> list[list[tuple[int, ...]]]:
 
 
 @pytest.mark.parametrize("search", SEARCHES, ids=str)
-def test_every_search_obeys_every_rule(search: Any) -> None:
-    check_search(part("search", search)())
+def test_every_search_obeys_every_rule(search: Any, device: torch.device) -> None:
+    check_search(part("search", search)(), device=device)
 
 
 def test_a_beam_of_one_is_greedy_under_every_rule() -> None:

@@ -17,7 +17,7 @@ from seq2see.cli.data_options import (
 )
 from seq2see.cli.inputs import warn_of_length
 from seq2see.cli.progress_bar import counting
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.core.plural import say_count
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def align(
     threshold: Annotated[float, typer.Option(min=0, max=1, help="Leave out links with less attention.")] = 0.0,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Link the words of given pairs by the attention of a run that is forced to write the given targets.
 
@@ -64,7 +65,7 @@ def align(
 
     origin = name_origin(data, source, target, fields, encoding=encoding)
     keep_inputs([out], [data, source, target, gold])
-    loaded = seq2see.load(run, trust=trust, sandbox=sandbox)
+    loaded = seq2see.load(run, trust=trust, sandbox=sandbox, device=device)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     warn_of_length(loaded, pairs.source)

@@ -21,7 +21,7 @@ from seq2see.cli.data_options import (
 )
 from seq2see.cli.inputs import check_pairs
 from seq2see.cli.progress_bar import counting
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import WorkersOption, with_decode_options
 from seq2see.core.errors import Seq2SeeError
 from seq2see.search.options import DecodeOptions
@@ -70,6 +70,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of their own that the runs name.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Compare runs: scores and whether they differ, speed, size, attention, and scores by source length.
 
@@ -90,7 +91,10 @@ def compare(
 
     names = name_runs(runs)
     origin = name_origin(data, source, target, fields, encoding=encoding)
-    loaded = {name: seq2see.load(run, trust=trust, sandbox=sandbox) for name, run in zip(names, runs, strict=True)}
+    loaded = {
+        name: seq2see.load(run, trust=trust, sandbox=sandbox, device=device)
+        for name, run in zip(names, runs, strict=True)
+    }
     pairs = read_common_pairs(loaded, origin, plots=plot is not None)
     found = compare_runs(
         loaded,

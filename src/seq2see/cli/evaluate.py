@@ -17,7 +17,7 @@ from seq2see.cli.data_options import (
     show_findings,
 )
 from seq2see.cli.inputs import check_pairs
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.plural import say_count
@@ -53,6 +53,7 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Score a run on pairs it has not seen; of a run that chooses labels, every label, and what it is taken for.
 
@@ -70,7 +71,7 @@ def evaluate(
 
     refuse_several(others, agreement=agreement)
     origin = name_origin(data, source, target, fields, encoding=encoding)
-    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox)
+    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox, device=device)
     pairs, findings = read_as_trained(origin, loaded.config)
     show_findings(findings)
     check_pairs(loaded, pairs)

@@ -8,7 +8,7 @@ import typer
 
 from seq2see.cli.data_options import keep_inputs
 from seq2see.cli.inputs import refuse_image, warn_of_length
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import warn_of_labels
 from seq2see.core.errors import AttentionError, Seq2SeeError
 
@@ -26,6 +26,10 @@ LeaveOneOutOption = Annotated[
         show_default="where the attention of the run hardly agrees with it",
     ),
 ]
+OutOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over images) .gif file; else the terminal."),
+]
 FORMATS = (".html", ".png", ".svg", ".json", ".gif")
 
 
@@ -34,10 +38,7 @@ def inspect(
     source: Annotated[
         str | None, typer.Argument(help="The input: a text, @FILE for a text in a file, or the path of an image.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="A .html, .png, .svg, .json or (over images) .gif file; else the terminal."),
-    ] = None,
+    out: OutOption = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Width of the beam; 1 is greedy.")] = None,
     name: Annotated[
         str | None, typer.Option("--map", help="Show maps whose name contains this, or all; else those to the source.")
@@ -50,6 +51,7 @@ def inspect(
     ] = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Predict one input and show the attention behind every token of the output, or behind its label.
 
@@ -74,7 +76,7 @@ def inspect(
     from seq2see.core.registry import shorten
     from seq2see.system.console import make_console
 
-    loaded = seq2see.load(run, trust=trust, sandbox=sandbox)
+    loaded = seq2see.load(run, trust=trust, sandbox=sandbox, device=device)
     refuse_image(loaded, Path(source))
     text = read_source(source)
     warn_of_length(loaded, [text])

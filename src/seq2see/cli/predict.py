@@ -11,7 +11,7 @@ import typer
 from seq2see.cli.data_options import EncodingOption, keep_inputs
 from seq2see.cli.inputs import warn_of_length, warn_of_unknown
 from seq2see.cli.predicted_table import choose_kind, gather_inputs, save_table
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import (
     WithOption,
     WorkersOption,
@@ -83,6 +83,7 @@ def predict(
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Predict every line of a file, or every image: as many lines out as in, in the same order.
 
@@ -101,7 +102,7 @@ def predict(
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
     from seq2see.runs.word_alignment import record_alignments
 
-    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox)
+    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox, device=device)
     table, sources = gather_inputs(loaded, files or [], field=fields, lines=lines, encoding=encoding)
     kind = choose_kind(table, out) if form is Format.table else None
     warn_of_labels(loaded, options, prefix=prefix, prefix_file=prefix_file)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from seq2see.cli.run_options import SandboxOption
+from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.bounds import BATCH_TOKENS, Bounds
 
@@ -86,6 +86,7 @@ def serve(
     threads: ThreadsOption = 1,
     trust: Annotated[bool, typer.Option(help="Run the code of their own that the runs name.")] = False,
     sandbox: SandboxOption = False,
+    device: DeviceOption = "auto",
 ) -> None:
     """Serve runs: a page to try them and see their attention, and an API for programs.
 
@@ -111,7 +112,7 @@ def serve(
         weights=max_weights,
         client_requests=client_requests,
     )
-    registry = load_registry(runs or [], folder, trust=trust, sandbox=sandbox, seconds=timeout)
+    registry = load_registry(runs or [], folder, trust=trust, sandbox=sandbox, seconds=timeout, device=device)
     hosts = [host, *(allow_host or [])]
     app, handler = make_app(registry, bounds=bounds, batch_tokens=batch_tokens, tokens=token or [], hosts=hosts)
     server = make_server(app, handler, certificate=pair, proxies=proxy or [])
@@ -215,7 +216,7 @@ def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
 
 
 def load_registry(
-    runs: Sequence[Path], folder: Path | None, *, trust: bool, sandbox: bool, seconds: float
+    runs: Sequence[Path], folder: Path | None, *, trust: bool, sandbox: bool, seconds: float, device: str = "auto"
 ) -> "ModelRegistry":
     """Load all runs and return their registry; a note is printed for each run that cannot be used.
 
@@ -225,13 +226,16 @@ def load_registry(
         trust: whether to run the code of their own that the runs name.
         sandbox: whether to try each run in a process with limits first.
         seconds: the longest time to wait; runs that take longer are loaded while others are served.
+        device: where the models compute.
 
     Raises:
         Seq2SeeError: none of the runs can be used.
     """
     from seq2see.serve.model_registry import ModelRegistry
+    from seq2see.system.devices import choose_device
 
-    registry = ModelRegistry(runs, folder, trust=trust, sandbox=sandbox)
+    choose_device(device)  # one that is not there is refused once, not for every run
+    registry = ModelRegistry(runs, folder, trust=trust, sandbox=sandbox, device=device)
     found = asyncio.run(registry.describe(seconds))
     unusable = [each for each in found if each.error is not None]
     broken = [each for each in unusable if not each.loading]

@@ -7,6 +7,7 @@ __all__ = [
     "load",
     "notation",
     "schema",
+    "section",
     "settings",
     "synonyms",
     "write",

@@ -3,54 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    model_validator,
-)
+from pydantic import Discriminator, Field, Tag, model_validator
 
-
-def _check_spec(spec: object) -> object:
-    options = {"kind": spec} if isinstance(spec, str) else spec
-    if (
-        isinstance(options, Mapping)
-        and isinstance(options.get("kind"), str)
-        and all(isinstance(k, str) for k in options)
-    ):
-        return spec
-    raise ValueError("must be a name or {kind: name, option: value}")
-
-
-def _name_columns(fields: object) -> object:
-    """Numbers of columns as names, because a column may well be called 1."""
-    return [str(name) if type(name) is int else name for name in fields] if isinstance(fields, list) else fields
-
-
-def _check_fields(fields: list[str]) -> list[str]:
-    if len(set(fields)) != 2 or len(fields) != 2:
-        raise ValueError("must be two different names, [SOURCE, TARGET]")
-    return fields
-
-
-# a name, or {kind: name, option: value}; checked against the constructor it names when it is built
-PartSpec = Annotated[str | dict[str, object], BeforeValidator(_check_spec)]
-
-Positive = Annotated[int, Field(ge=1)]
-Natural = Annotated[int, Field(ge=0)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
-Share = Annotated[float, Field(ge=0, lt=1)]
-Fields = Annotated[list[str], BeforeValidator(_name_columns), AfterValidator(_check_fields)]
-
-
-class Section(BaseModel):
-    """A section of a configuration: frozen, and an unknown key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+from seq2see.config.section import Fields, Natural, PartSpec, Positive, Section, Seed, Share
 
 
 class ParallelFiles(Section):
@@ -173,6 +128,10 @@ class Train(Section):
 
     updates: Positive = Field(default=2000, description="optimizer steps")
     batch_tokens: Positive = Field(default=4096, description="tokens of the longer side in a batch, padding included")
+    device: str = Field(
+        default="auto",
+        description="where the model is trained: cpu, cuda, cuda:1, mps or xpu; auto: the best one there is",
+    )
     accumulate: Positive = Field(default=1, description="batches whose gradients are summed for one update")
     learning_rate: Annotated[float, Field(gt=0)] = Field(default=1e-3, description="the largest one of the schedule")
     schedule: PartSpec = Field(

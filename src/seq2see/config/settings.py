@@ -7,7 +7,8 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from seq2see.config.notation import KeyPath, parse
-from seq2see.config.schema import Config, Section
+from seq2see.config.schema import Config
+from seq2see.config.section import Section
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
 

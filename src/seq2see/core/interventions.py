@@ -64,9 +64,8 @@ class Intervention:
         count = scores.shape[1]
         if any(not 1 <= head <= count for head in self.heads or ()):
             raise AttentionError(f"the map {self.name} has the heads 1 to {count}; got {list(self.heads or ())}.")
-        numbers = torch.arange(1, count + 1)
-        chosen = torch.isin(numbers, torch.tensor(self.heads)) if self.heads is not None else numbers > 0
-        return chosen[None, :, None, None]
+        chosen = [self.heads is None or head in self.heads for head in range(1, count + 1)]
+        return torch.tensor(chosen, device=scores.device)[None, :, None, None]
 
 
 def _are_numbers(heads: object) -> bool:

@@ -1,7 +1,7 @@
 """Batches under a token budget, from neighbours in length, in an order that follows from seed and epoch alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -41,6 +41,15 @@ class Batch:
     targets: Int[Tensor, "b t"]
     target_mask: Bool[Tensor, "b t"]
     references: Sequence[Sequence[Sequence[int]]] = ()
+
+    def to(self, device: torch.device) -> "Batch":
+        """Return the same batch on a device; copied while the host goes on, if its memory is pinned.
+
+        Args:
+            device: where the model is.
+        """
+        names = ("source", "source_mask", "inputs", "targets", "target_mask")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
 
 def plan_batches(source: Rows, target: Rows, *, budget: int, seed: int, epoch: int) -> list[Rows]:
@@ -129,7 +138,7 @@ def group_by_length(lengths: Rows, *, budget: int, workers: int = 1) -> list[Row
 
 def _delay(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Int[Tensor, "b t"]:
     """Return the targets one position later, with the start mark first."""
-    inputs = torch.cat([torch.full((len(targets), 1), START), targets[:, :-1]], dim=1)
+    inputs = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], dim=1)
     return inputs.masked_fill(~mask, PAD)
 
 

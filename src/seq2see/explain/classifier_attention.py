@@ -41,7 +41,7 @@ def explain_image(task: Classification, model: Classifier, output: Output) -> At
     model.eval()
     given = task.source.prepare([output.source]).gather([0])
     with tracing(model) as trace:
-        memory = model.encoder(*given)
+        memory = model.encoder(*model.place(given))
         model.pool(memory)
     maps = list_image_maps(trace, memory.mask.shape[1], model.pool) if memory.grid else []
     if memory.grid is None or not maps:
@@ -72,8 +72,8 @@ def explain_layers(task: Classification, model: Classifier, output: Output) -> A
     model.eval()
     tokens = task.source.tokens(output.source)
     with tracing(model) as trace:
-        model.pool(model.encoder(*task.source.prepare([output.source]).gather([0])))
-    found = {name: trace.weights(name)[0].float().numpy() for name in trace.names if name.startswith("encoder.")}
+        model.pool(model.encoder(*model.place(task.source.prepare([output.source]).gather([0]))))
+    found = {name: trace.weights(name)[0].float().cpu().numpy() for name in trace.names if name.startswith("encoder.")}
     maps = [
         AttentionMap(name, weights, queries="source")
         for name, weights in found.items()

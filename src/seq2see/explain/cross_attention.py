@@ -52,7 +52,7 @@ def _replay_batch(
     replayed = replay(model, sources, outputs, traced=True)
     memory, trace = replayed.memory, replayed.trace
     assert trace is not None
-    found = {name: trace.weights(name).float().numpy() for name in trace.source_names}
+    found = {name: trace.weights(name).float().cpu().numpy() for name in trace.source_names}
     # an encoder that reads nothing leaves a memory that belongs to no token, and so do the rows of a memory matrix
     positions = memory.mask.shape[1] if memory.grid else sources[0].shape[1] if memory.head_weights is None else 0
     maps = {name: weights for name, weights in found.items() if weights.shape[3] == positions}

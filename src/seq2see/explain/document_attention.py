@@ -33,7 +33,7 @@ def explain_document(task: Classification, model: Classifier, output: Output) ->
     """
     model.eval()
     with tracing(model) as trace:
-        model(*task.source.prepare([output.source]).gather([0]))
+        model(*model.place(task.source.prepare([output.source]).gather([0])))
     if not {WORD_POOL, LAST_POOL} & set(trace.names):
         raise AttentionError("this model has no attention to show: its pools weigh all positions alike.")
     sentences = task.source.sentences(output.source)
@@ -51,7 +51,7 @@ def _read_pool(trace: Trace, name: str) -> PoolWeights | None:
     """Return the weights of a pool, a row for each sequence that it read, averaged over its heads."""
     if name not in trace.names:
         return None
-    return np.asarray(trace.weights(name).mean(dim=1)[:, 0].double().numpy())
+    return np.asarray(trace.weights(name).mean(dim=1)[:, 0].double().cpu().numpy())
 
 
 def _weigh_words(sentence: Sentence, weights: PoolWeights | None, row: int) -> AttendedSentence:

@@ -22,7 +22,7 @@ def compare_positions(encoder: Encoder) -> PositionCosines:
     """
     positions = _read_positions(encoder)
     unit = F.normalize(positions.flatten(0, -2).float(), dim=-1)
-    return np.asarray((unit @ unit.T).reshape(*positions.shape[:-1], *positions.shape[:-1]).numpy())
+    return np.asarray((unit @ unit.T).reshape(*positions.shape[:-1], *positions.shape[:-1]).cpu().numpy())
 
 
 def _read_positions(encoder: Encoder) -> Float[Tensor, "... d"]:

@@ -26,7 +26,7 @@ def list_image_maps(trace: Trace, cells: int, pool: nn.Module) -> list[Attention
         cells: how many cells, or patches, the image has.
         pool: what reads the label off them; a pool of somebody's own may not say what it `reads`.
     """
-    found = {name: np.asarray(trace.weights(name)[0].float().numpy()) for name in trace.names}
+    found = {name: np.asarray(trace.weights(name)[0].float().cpu().numpy()) for name in trace.names}
     layers = {name: weights for name, weights in found.items() if _is_self_attention(weights, cells)}
     pooled = found[LAST_POOL][0, 0] if LAST_POOL in found else None
     reads = str(getattr(pool, "reads", "parts"))

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import torch
 
 from seq2see.core.errors import AttentionError
 from seq2see.core.memory import Memory
@@ -46,7 +45,7 @@ def explain_text(task: Transduction, model: Seq2Seq, source: str, ids: Sequence[
     shown = [each for each in shown if each.queries != "source" or each.weights.shape[1] == len(tokens)]
     if not shown:
         raise AttentionError("this model has no attention to show: its memory does not belong to tokens of the source.")
-    probabilities = replayed.logits()[0].softmax(dim=-1).gather(1, torch.tensor(ids).unsqueeze(1)).squeeze(1).tolist()
+    probabilities = replayed.logits()[0].softmax(dim=-1).gather(1, replayed.targets[0].unsqueeze(1)).squeeze(1).tolist()
     target = zip(task.target.tokens(ids), probabilities, strict=True)
     used = _find_used_rows(shown)
     return AttentionTrace(
@@ -75,7 +74,7 @@ def trace_without_attention(task: Task, output: Output) -> AttentionTrace:
 
 def _read_map(trace: Trace, name: str, memory: Memory) -> AttentionMap:
     """Return one map with its sides: an encoder attends to its source, and a causal Attend to the decoder's inputs."""
-    weights = trace.weights(name)[0].float().numpy()
+    weights = trace.weights(name)[0].float().cpu().numpy()
     memory_side: Side = "source" if memory.head_weights is None else "memory_rows"
     if name.startswith("encoder."):
         return AttentionMap(name, weights, queries="source", keys=memory_side)

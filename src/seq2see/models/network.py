@@ -2,6 +2,7 @@
 
 from typing import Protocol, TypeVar, runtime_checkable
 
+import torch
 from jaxtyping import Bool, Shaped
 from torch import Tensor, nn
 
@@ -38,6 +39,19 @@ class Network(nn.Module):
     def output_layer(self) -> nn.Linear:
         """Return the last layer, from features to the logits of tokens or labels."""
         raise NotImplementedError
+
+    @property
+    def device(self) -> torch.device:
+        """Return the device that the weights are on; whatever the model reads must be there."""
+        return self.output_layer.weight.device
+
+    def place(self, given: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """Return a batch of sources and its mask on the device of the model.
+
+        Args:
+            given: the sources as the encoder takes them, and their mask.
+        """
+        return given[0].to(self.device, non_blocking=True), given[1].to(self.device, non_blocking=True)
 
     @classmethod
     def of(cls: type[AnyNetwork], model: nn.Module) -> AnyNetwork:

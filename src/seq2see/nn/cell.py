@@ -213,7 +213,7 @@ def flip(sequence: Float[Tensor, "b s d"], lengths: Tensor) -> Float[Tensor, "b 
         sequence: [b s d].
         lengths: how many positions of each row are real, [b].
     """
-    positions = torch.arange(sequence.shape[1])
+    positions = torch.arange(sequence.shape[1], device=sequence.device)
     rows = torch.where(positions < lengths.unsqueeze(1), lengths.unsqueeze(1) - 1 - positions, positions)
     return sequence.gather(1, rows.unsqueeze(2).expand_as(sequence))
 

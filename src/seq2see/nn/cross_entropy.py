@@ -66,7 +66,7 @@ def shift_targets(
         smoothing: the label smoothing that `output_cross_entropy` was given.
     """
     difference = smoothing / len(weight) - teacher
-    difference[torch.arange(len(targets)), targets] += 1 - smoothing
+    difference[torch.arange(len(targets), device=targets.device), targets] += 1 - smoothing
     return (features * (difference @ weight)).sum() + (difference @ bias).sum()
 
 

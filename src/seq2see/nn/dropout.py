@@ -31,19 +31,20 @@ class Dropout(nn.Module):
         """
         if not self.training or self.kept == 256:
             return states
-        return (states * draw_mask(states.shape, kept=self.kept)).mul_(256 / self.kept)
+        return (states * draw_mask(states.shape, kept=self.kept, device=states.device)).mul_(256 / self.kept)
 
     def extra_repr(self) -> str:
         return f"rate={1 - self.kept / 256:.3f}"
 
 
-def draw_mask(shape: torch.Size, *, kept: int) -> Tensor:
+def draw_mask(shape: torch.Size, *, kept: int, device: torch.device | None = None) -> Tensor:
     """Draw a boolean mask whose entries are True with probability kept / 256.
 
     Args:
         shape: the shape of the mask.
         kept: how many of the 256 values of a byte give True, 1 to 255.
+        device: where the mask is drawn; None is torch's default.
     """
     count = shape.numel()
-    words = torch.empty((count + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
+    words = torch.empty((count + 7) // 8, dtype=torch.int64, device=device).random_(-(2**63), None)
     return (words.view(torch.uint8)[:count] < kept).view(shape)

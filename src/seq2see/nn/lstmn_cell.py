@@ -66,7 +66,7 @@ class RecencyScore(Score):
         scores = (joined * self.vector.view(self.heads, 1, 1, -1)).sum(dim=-1)
         if self.log_slope is None:
             return scores
-        keys_after = torch.arange(keys.shape[2] - 1, -1, -1, dtype=scores.dtype)
+        keys_after = torch.arange(keys.shape[2] - 1, -1, -1, dtype=scores.dtype, device=scores.device)
         return scores - self.log_slope.exp()[:, None, None] * keys_after
 
 
@@ -115,7 +115,7 @@ class LstmnCell(nn.Module):
             like: gives the number of rows, the type and the device, [n ...].
         """
         rows, size = like.shape[0], self.size
-        written = torch.zeros(rows, dtype=torch.long)
+        written = like.new_zeros(rows, dtype=torch.long)
         empty = like.new_zeros(rows, self.heads, 0, 2 * self.width)
         past = KeyValueCache(empty[..., : self.width], empty, written)
         return Tape(past, hidden=like.new_zeros(rows, size), summary_query=like.new_zeros(rows, size))

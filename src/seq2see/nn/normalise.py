@@ -75,7 +75,7 @@ class Sparsemax(Normaliser):
         best = scores.detach().masked_fill(banned, lowest).amax(dim=-1, keepdim=True)
         below = (scores - best).masked_fill(banned, SPARSEMAX_ZERO_SCORE)
         ordered = below.sort(dim=-1, descending=True).values
-        sums, counts = ordered.cumsum(dim=-1) - 1, torch.arange(1, scores.shape[-1] + 1)
+        sums, counts = ordered.cumsum(dim=-1) - 1, torch.arange(1, scores.shape[-1] + 1, device=scores.device)
         weighing = (ordered * counts > sums).sum(dim=-1, keepdim=True)  # at least the best one does
         threshold = sums.gather(-1, weighing - 1) / weighing
         return (below - threshold).clamp(min=0).masked_fill(banned, 0.0)
@@ -129,7 +129,7 @@ class Hard(Softmax):
         if not self.training:
             return _mark(probabilities.argmax(dim=-1), probabilities)
         chosen = _draw(probabilities.detach())
-        soft = self._choose_soft(len(scores)).view(-1, 1, 1)
+        soft = self._choose_soft(scores).view(-1, 1, 1)
         self._record(probabilities, chosen, soft)
         return torch.where(soft.unsqueeze(3), probabilities, _mark(chosen, probabilities))
 
@@ -157,7 +157,7 @@ class Hard(Softmax):
             self.weight.lerp_(torch.ones_like(self.weight), 1 - self.decay)
         return -(self.reward * gain.unsqueeze(1) * logprob + self.entropy * entropy).sum()
 
-    def _choose_soft(self, sources: int) -> Bool[Tensor, " b"]:
+    def _choose_soft(self, scores: Float[Tensor, "b h t s"]) -> Bool[Tensor, " b"]:
         """Choose the sources that use the softmax itself, the same ones for a whole pass."""
         choices = active_choices()
         if choices is None and torch.is_grad_enabled():
@@ -167,8 +167,11 @@ class Hard(Softmax):
                 "use softmax there."
             )
         if choices is None:
-            return torch.rand(sources) < self.soft_share
-        return choices.draw_once(self, lambda: torch.rand(sources) < self.soft_share)
+            return self._draw_soft(scores)
+        return choices.draw_once(self, lambda: self._draw_soft(scores))
+
+    def _draw_soft(self, scores: Float[Tensor, "b h t s"]) -> Bool[Tensor, " b"]:
+        return torch.rand(len(scores), device=scores.device) < self.soft_share
 
     def _record(
         self, probabilities: Float[Tensor, "b h t s"], chosen: Int[Tensor, "b h t"], soft: Bool[Tensor, "b 1 1"]
@@ -191,7 +194,7 @@ def _sum_rest(gain: Float[Tensor, " n"], mask: Bool[Tensor, "b t"]) -> Float[Ten
 def _draw(probabilities: Float[Tensor, "b h t s"]) -> Int[Tensor, "b h t"]:
     """Draw one position a row; it takes one random number a row, so padding does not change the draw."""
     reached = probabilities.cumsum(dim=-1)
-    drawn = torch.rand(probabilities.shape[:-1], dtype=probabilities.dtype).unsqueeze(-1) * reached[..., -1:]
+    drawn = torch.rand(reached.shape[:-1], dtype=reached.dtype, device=reached.device).unsqueeze(-1) * reached[..., -1:]
     return (reached <= drawn).sum(dim=-1).clamp(max=probabilities.shape[-1] - 1)
 
 

@@ -38,7 +38,7 @@ def arrange_circularly(mask: Bool[Tensor, "b s"]) -> CircularRows:
         mask: True at rows that the memory has, which come before the others, [b s].
     """
     lengths = mask.sum(dim=1, keepdim=True).clamp(min=1)
-    rows = torch.arange(mask.shape[1]).expand(mask.shape)
+    rows = torch.arange(mask.shape[1], device=mask.device).expand(mask.shape)
     previous, following = ((rows + step).remainder(lengths) for step in (-1, 1))
     return CircularRows(mask, torch.where(mask, previous, rows), torch.where(mask, following, rows))
 
@@ -71,7 +71,7 @@ class NtmHead(nn.Module):
         Args:
             mask: True at rows that the memory has, [b s]; only its shape counts.
         """
-        first = F.one_hot(torch.zeros(len(mask), dtype=torch.long), mask.shape[1])
+        first = F.one_hot(mask.new_zeros(len(mask), dtype=torch.long), mask.shape[1])
         return first.to(self.addressing.weight.dtype).unsqueeze(1).expand(-1, self.heads, -1)
 
     def prepare(self, memory: Float[Tensor, "b s w"]) -> Float[Tensor, "b 1 s w"]:

@@ -92,7 +92,7 @@ class Learned(Position):
                     f"learned positions end at {len(self.weight)}; got a text of {start + length} tokens; "
                     "shorten it, use sinusoidal positions, or train with a larger max_positions."
                 )
-            return self.at(torch.arange(start, start + length).unsqueeze(0)).squeeze(0)
+            return self.at(torch.arange(start, start + length, device=self.weight.device).unsqueeze(0)).squeeze(0)
         return self.weight[start : start + length]
 
     def first(self, count: int) -> Float[Tensor, "t d"]:

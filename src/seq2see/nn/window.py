@@ -61,7 +61,7 @@ class Window(nn.Module):
         width = min(2 * self.radius + 1, length)
         middle = centre.detach().round().long().unsqueeze(-1)
         # at a border the keys shift inwards and those too far away are masked: no index ever leaves the memory
-        keys = (middle - self.radius).clamp(0, length - width) + torch.arange(width)
+        keys = (middle - self.radius).clamp(0, length - width) + torch.arange(width, device=centre.device)
         allowed = mask.expand(*centre.shape, length).gather(-1, keys)
         return keys, allowed & ((keys - middle).abs() <= self.radius)
 
@@ -112,7 +112,7 @@ def take(states: Float[Tensor, "b h s d"], keys: Int[Tensor, "b h t w"]) -> Floa
         keys: the source positions of each window, [b h t w].
     """
     sources, heads, length, size = states.shape
-    first = torch.arange(sources * heads).view(sources, heads, 1, 1) * length
+    first = torch.arange(sources * heads, device=keys.device).view(sources, heads, 1, 1) * length
     rows = (first + keys).transpose(1, 2)
     # as rows of one table: the gradient of this lookup is a plain sum into the rows
     return states.reshape(-1, size).index_select(0, rows.flatten()).view(-1, heads, keys.shape[3], size)

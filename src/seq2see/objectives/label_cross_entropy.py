@@ -24,6 +24,14 @@ class LabelObjective:
         self.smoothing = smoothing
         self.class_weights = None if class_weights is None else torch.tensor(class_weights)
 
+    def weights_on(self, device: torch.device) -> Float[Tensor, " c"] | None:
+        """Return the weight of each label on a device, [c]; None if all are 1.
+
+        Args:
+            device: where the logits are.
+        """
+        return None if self.class_weights is None else self.class_weights.to(device)
+
     def needs_references(self, step: int) -> bool:
         """Return False: a batch of a classifier has all labels of its sources.
 
@@ -62,7 +70,8 @@ class LabelCrossEntropy(LabelObjective):
     def __call__(self, model: Classifier, batch: Batch, step: int) -> Loss:
         """Return the loss of a batch; `step` has no effect."""
         logits, labels = model(batch.source, batch.source_mask), batch.targets[:, 0]
-        total = F.cross_entropy(logits, labels, self.class_weights, label_smoothing=self.smoothing, reduction="sum")
+        weights = self.weights_on(logits.device)
+        total = F.cross_entropy(logits, labels, weights, label_smoothing=self.smoothing, reduction="sum")
         return Loss(total, F.cross_entropy(logits.detach(), labels, reduction="sum"), len(labels))
 
     def log_likelihood(self, logits: Float[Tensor, "b c"], batch: Batch) -> Float[Tensor, " b"]:
@@ -80,7 +89,9 @@ class BinaryCrossEntropy(LabelObjective):
         logits = model(batch.source, batch.source_mask)
         truth = mark_labels(batch.targets, batch.target_mask, logits.shape[1])
         smooth = truth * (1 - self.smoothing) + self.smoothing / 2
-        total = F.binary_cross_entropy_with_logits(logits, smooth, pos_weight=self.class_weights, reduction="sum")
+        total = F.binary_cross_entropy_with_logits(
+            logits, smooth, pos_weight=self.weights_on(logits.device), reduction="sum"
+        )
         nll = F.binary_cross_entropy_with_logits(logits.detach(), truth, reduction="sum")
         return Loss(total, nll, len(truth))
 
@@ -97,5 +108,5 @@ def mark_labels(targets: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"], labels: 
         mask: True at labels, False at padding, [b t].
         labels: how many labels c there are to choose from.
     """
-    marked = torch.zeros(len(targets), labels + 1)  # what is masked goes to the last column
+    marked = torch.zeros(len(targets), labels + 1, device=targets.device)  # what is masked goes to the last column
     return marked.scatter_(1, targets.where(mask, labels), 1.0)[:, :labels]

@@ -124,13 +124,15 @@ def _weighted_nll(
     rows: Int[Tensor, " some"],
 ) -> Float[Tensor, ""]:
     """Return minus the weighted log-probabilities of some samples, summed."""
-    targets, mask = pad([samples[row] for row in rows.tolist()])
+    device = memory.states.device
+    targets, mask = (part.to(device) for part in pad([samples[row] for row in rows.tolist()]))
+    rows = rows.to(device)
     inputs = torch.cat([torch.full_like(targets[:, :1], START), targets[:, :-1]], dim=1)
     sources = replace(select(replace(memory, grid=None), rows // SAMPLES_PER_SOURCE), grid=memory.grid)
     features = decoder.features(inputs.masked_fill(~mask, PAD), sources)
     output = decoder.output
-    counts = weights[rows].unsqueeze(1).expand(mask.shape)[mask]
-    bias = (output.bias / TEMPERATURE).index_fill(0, torch.tensor(NEVER_SAMPLED), IMPOSSIBLE)
+    counts = weights.to(device)[rows].unsqueeze(1).expand(mask.shape)[mask]
+    bias = (output.bias / TEMPERATURE).index_fill(0, torch.tensor(NEVER_SAMPLED, device=device), IMPOSSIBLE)
     total, _ = output_cross_entropy(features[mask] / TEMPERATURE, output.weight, bias, targets[mask], weights=counts)
     return total
 
@@ -147,7 +149,9 @@ def sample_outputs(decoder: Decoder, memory: Memory, *, longest: int) -> list[tu
         longest: how many tokens an output may have, the end token included.
     """
     fixed, state = decoder.begin(memory)
-    limits = Limits(START, END, torch.full((len(memory.states),), longest), banned=NEVER_SAMPLED)
+    limits = Limits(
+        START, END, memory.mask.new_full((len(memory.mask),), longest, dtype=torch.long), banned=NEVER_SAMPLED
+    )
     found = draw_several(
         decoder.step,
         state,

@@ -77,10 +77,10 @@ class OcclusionAgreement:
         weights = read_pool(trace)
         side = math.isqrt(weights.shape[1])
         regions = choose_regions((side, side), batch.source.shape[3])
-        pairs = torch.stack([torch.randperm(math.prod(regions))[:2] for _ in weights])
+        pairs = torch.stack([torch.randperm(math.prod(regions))[:2] for _ in range(len(weights))])
         drops = self._measure_drops(model, batch, list_occluders(regions), pairs)
-        inside = torch.from_numpy(find_cells(list_cells(regions), (side, side))).to(weights.dtype)
-        shares = (weights @ inside.T).gather(1, pairs)
+        inside = torch.from_numpy(find_cells(list_cells(regions), (side, side))).to(weights)
+        shares = (weights @ inside.T).gather(1, pairs.to(weights.device))
         term = self.weight * rank_pairs(shares, drops)
         return Loss(loss.total + term, loss.nll, loss.tokens)
 

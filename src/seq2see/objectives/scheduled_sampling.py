@@ -58,7 +58,7 @@ def replace_inputs(decoder: Decoder, memory: Memory, batch: Batch, *, probabilit
     predicted = batch.targets.clone()
     predicted[mask] = _predict_tokens(decoder.features(batch.inputs, memory)[mask], decoder.output)
     late = torch.cat([batch.inputs[:, :1], predicted[:, :-1]], dim=1)
-    replaced = (torch.rand(mask.shape) < probability) & mask
+    replaced = (torch.rand(mask.shape, device=mask.device) < probability) & mask
     return torch.where(replaced, late, batch.inputs)
 
 

@@ -148,7 +148,9 @@ def restore_optimizer(optimizer: optim.Optimizer, model: nn.Module, tensors: Map
     """
     for name, parameter in model.named_parameters():
         keys = [key.removesuffix(f".{name}") for key in tensors if key.endswith(f".{name}")]
-        optimizer.state[parameter] = {key: tensors[f"{key}.{name}"].clone() for key in keys if "." not in key}
+        optimizer.state[parameter] = {
+            key: tensors[f"{key}.{name}"].to(parameter.device, copy=True) for key in keys if "." not in key
+        }
 
 
 def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
@@ -161,7 +163,7 @@ def _tell_apart(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[
         place = (tensor.data_ptr(), tensor.shape, tensor.stride())
         first = firsts.setdefault(place, name) if tensor.numel() else name
         if first == name:
-            apart[name] = tensor.detach().contiguous()
+            apart[name] = tensor.detach().contiguous().cpu()  # so that any device can read it
         else:
             others[name] = first
     return apart, others

@@ -45,6 +45,8 @@ def choose_workers(run: Run, sources: int, search: Search) -> int:
         search: the search, whose width is the number of hypotheses of each source.
     """
     costs = [_count_cost(one, search.width) for one in (run, *run.others)]
+    if run.model.device.type != "cpu":
+        return 1  # processes would wait for one accelerator
     enough = sources >= MIN_SOURCES_FOR_WORKERS and sources * sum(costs) >= MIN_COST_FOR_WORKERS
     return torch.get_num_threads() if enough else 1
 
@@ -75,7 +77,7 @@ def start_workers(run: Run, workers: int) -> Iterator[Run]:
     runs = (run, *run.others)
     paths = [one.folder.path.absolute() for one in runs]
     trust = any(one.trust for one in runs)
-    pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths, trust))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _open, (paths, trust, str(run.model.device)))
     try:
         ready: set[int] = set()
         while len(ready) < workers:
@@ -139,11 +141,11 @@ def _share(pool: ProcessPoolExecutor, do: Callable[[Job], Result], jobs: Iterabl
 _opened: list[Run | Seq2SeeError] = []  # the one run of a worker, or why it could not be loaded
 
 
-def _open(paths: Sequence[Path], trust: bool) -> None:
+def _open(paths: Sequence[Path], trust: bool, device: str) -> None:
     serve_parent()
     torch.set_num_threads(1)
     try:
-        _opened.append(load(paths, trust=trust))
+        _opened.append(load(paths, trust=trust, device=device))
     except Seq2SeeError as error:
         _opened.append(error)  # an error here would end the worker without a word
 

@@ -33,6 +33,7 @@ from seq2see.search.factory import SearchSpec, read_options, read_search
 from seq2see.search.hypothesis import Search, SearchObserver
 from seq2see.search.options import DecodeKeywords, DecodeOptions
 from seq2see.search.rules import Rules
+from seq2see.system.devices import choose_device
 from seq2see.tasks.classification import Classification
 from seq2see.tasks.constraints import Prefix
 from seq2see.tasks.task import Output, Task
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from seq2see.runs.evaluation import Evaluation
 
 Prefixes = Prefix | Sequence[Prefix]
+Paths = str | Path | Sequence[str | Path]
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,9 @@ class Run:
         kinds = f"{self.task.source.name} to {'text' if self.task.writes_text else 'label'}"
         more = f", with {say_count(len(self.others), 'further run')}" if self.others else ""
         count = sum(parameter.numel() for parameter in self.model.parameters())
-        preset = self.config.preset or "no preset"
         return (
             f"Run({self.folder.path}): {kinds}{more}\n"
-            f"  model: {preset}, {say_count(count, 'parameter')}\n"
+            f"  model: {self.config.preset or 'no preset'}, {say_count(count, 'parameter')}\n"
             f"  {self.agreement}"
         )
 
@@ -145,8 +146,7 @@ class Run:
     def _list_inputs(self, inputs: object) -> list[str]:
         """Return the texts, or the paths of images, of one or several inputs."""
         fields = self.config.data.fields
-        sources = list_sources(inputs, usual=fields[0] if fields else None)
-        return [self.task.source.check(one) for one in sources]
+        return [self.task.source.check(one) for one in list_sources(inputs, usual=fields[0] if fields else None)]
 
     @property
     def transduction(self) -> tuple[Transduction, Seq2Seq]:
@@ -231,7 +231,6 @@ class Run:
             decoding: the search and its rules.
             observer: an observer of the search; None: nobody observes.
         """
-        others = [(other.task, other.model) for other in self.others]
         with explain_failures(f"the run {self.folder.path} cannot predict this"):
             results = self.task.predict(
                 self.model,
@@ -240,7 +239,7 @@ class Run:
                 rules=decoding.rules,
                 prefixes=prefixes,
                 unknown=decoding.replace_unknown,
-                others=others,
+                others=[(other.task, other.model) for other in self.others],
                 observer=observer,
             )
         if not decoding.replace_unknown:
@@ -248,12 +247,11 @@ class Run:
         return [[self._replace(one, decoding) if UNKNOWN in one.ids else one for one in row] for row in results]
 
     def _replace(self, output: Output, decoding: Decoding) -> Output:
-        task, model = self.transduction
         try:
-            trace = explain_text(task, model, output.source, output.ids)
+            trace = explain_text(*self.transduction, output.source, output.ids)
         except Seq2SeeError as error:
             raise SearchError(f"leave out replace_unknown: {error}") from None
-        return replace_unknown(output, trace, task.target, decoding.dictionary, ban=decoding.rules.ban)
+        return replace_unknown(output, trace, self.transduction[0].target, decoding.dictionary, ban=decoding.rules.ban)
 
     def _wrap(self, outputs: Sequence[Output]) -> Prediction:
         if not outputs:
@@ -263,7 +261,7 @@ class Run:
         return replace(first, alternatives=tuple(others))
 
 
-def load(path: str | Path | Sequence[str | Path], *, trust: bool = False, sandbox: bool = False) -> Run:
+def load(path: Paths, *, trust: bool = False, sandbox: bool = False, device: str = "auto") -> Run:
     """Load a run folder, or several as one run that averages the probabilities of all (an ensemble).
 
     Args:
@@ -272,6 +270,7 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False, sandbo
         trust: whether the run may execute the code of its own that it names.
         sandbox: whether the run is first opened in a process with limits on memory and time and without a network, and
             is refused if it does not predict there. That takes some seconds.
+        device: where the models compute: `cpu`, `cuda`, `cuda:1`, `mps` or `xpu`; `auto` takes the best there is.
     """
     if trust and sandbox:
         raise Seq2SeeError(
@@ -285,7 +284,7 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False, sandbo
     for folder in folders if sandbox else ():
         try_apart(folder)
     with trusting(trust):
-        first, *others = [_open(folder, trust=trust) for folder in folders]
+        first, *others = [_open(folder, trust=trust, device=device) for folder in folders]
     for other in others:
         if match_targets(first.task.target, other.task.target) is None:
             raise SearchError(
@@ -295,5 +294,6 @@ def load(path: str | Path | Sequence[str | Path], *, trust: bool = False, sandbo
     return replace(first, others=tuple(others))
 
 
-def _open(folder: RunFolder, *, trust: bool) -> Run:
-    return Run(folder, *folder.open(trust=trust), agreement=read_agreement(folder), trust=trust)
+def _open(folder: RunFolder, *, trust: bool, device: str) -> Run:
+    config, task, model = folder.open(trust=trust)
+    return Run(folder, config, task, model.to(choose_device(device)), agreement=read_agreement(folder), trust=trust)

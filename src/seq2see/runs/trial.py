@@ -41,7 +41,7 @@ def try_run(path: Path) -> dict[str, object]:
     from seq2see.runs.held_out_file import read_held_out
     from seq2see.runs.run import load
 
-    run = load(path)
+    run = load(path, device="cpu")
     run.folder.read_metrics()
     read_held_out(run.folder)
     with suppress(TokenError, AttentionError):  # a model may read shorter inputs alone, or have no attention

@@ -79,8 +79,8 @@ class Beam:
         self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, *, contending: int
     ) -> list[list[Hypothesis]]:
         """Return all outputs of each source; of those found so far, the observer is shown the best `contending`."""
-        found: list[list[Hypothesis]] = [[] for _ in limits.longest]
-        front = _start(len(found), self.width, limits.start)
+        found: list[list[Hypothesis]] = [[] for _ in range(len(limits.longest))]
+        front = _start(limits, self.width)
         for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
             front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.observer)
@@ -133,7 +133,7 @@ class Beam:
         ended = front.tokens[:, :, -1] == limits.end
         full = front.tokens.shape[2] - 1 >= limits.longest[front.sources]
         if stopped:
-            full |= torch.isin(front.sources, torch.tensor(list(stopped)))
+            full |= torch.isin(front.sources, torch.tensor(list(stopped), device=full.device))
         done = front.live & (ended | full.unsqueeze(1))
         for row, place in done.nonzero().tolist():
             extra = 0.0 if coverage is None else coverage[front.parents[row, place]].item()
@@ -179,15 +179,16 @@ class _Front:
         return self.sources.repeat_interleave(self.totals.shape[1])
 
 
-def _start(sources: int, width: int, token: int) -> _Front:
+def _start(limits: Limits, width: int) -> _Front:
     """Return one hypothesis for each source: the start token."""
+    sources, device = len(limits.longest), limits.longest.device
     return _Front(
-        sources=torch.arange(sources),
-        places=torch.full((sources,), width),
-        tokens=torch.full((sources, 1, 1), token),
-        logprobs=torch.zeros(sources, 1, 1),
-        totals=torch.zeros(sources, 1),
-        parents=torch.arange(sources).unsqueeze(1),
+        sources=torch.arange(sources, device=device),
+        places=torch.full((sources,), width, device=device),
+        tokens=torch.full((sources, 1, 1), limits.start, device=device),
+        logprobs=torch.zeros(sources, 1, 1, device=device),
+        totals=torch.zeros(sources, 1, device=device),
+        parents=torch.arange(sources, device=device).unsqueeze(1),
     )
 
 
@@ -210,8 +211,10 @@ def _grow(front: _Front, logprobs: Float[Tensor, "n v"], observer: SearchObserve
         front,
         tokens=torch.cat([front.tokens.gather(1, past), last[0]], dim=2),
         logprobs=torch.cat([front.logprobs.gather(1, past), last[1]], dim=2),
-        totals=totals.masked_fill(torch.arange(totals.shape[1]) >= front.places.unsqueeze(1), -torch.inf),
-        parents=parents + rows * torch.arange(sources).unsqueeze(1),
+        totals=totals.masked_fill(
+            torch.arange(width, device=totals.device)[: totals.shape[1]] >= front.places.unsqueeze(1), -torch.inf
+        ),
+        parents=parents + rows * torch.arange(sources, device=parents.device).unsqueeze(1),
         nodes=None if nodes is None else nodes[:, :width],
     )
 
@@ -232,7 +235,7 @@ def _report(
     if not observer.records:
         return None
     before = torch.full_like(front.parents, -1) if front.nodes is None else front.nodes
-    kept = torch.arange(totals.shape[1]) < front.places.unsqueeze(1)
+    kept = torch.arange(totals.shape[1], device=totals.device) < front.places.unsqueeze(1)
     return observer.grow(front.sources, before.gather(1, parents), tokens, logprobs, totals, kept)
 
 
@@ -255,7 +258,7 @@ def _tighten(front: _Front) -> _Front:
 
 def _reorder(state: T, order: Int[Tensor, " m"], *, rows: int) -> T:
     """Return the state in the order of its hypotheses; as it is if that did not change."""
-    if len(order) == rows and torch.equal(order, torch.arange(rows)):
+    if len(order) == rows and torch.equal(order, torch.arange(rows, device=order.device)):
         return state
     return select(state, order)
 
@@ -275,8 +278,8 @@ def top(scores: Float[Tensor, "n v"], count: int) -> tuple[Float[Tensor, "n c"],
         return scores.topk(count, dim=1)
     whole = vocabulary // BLOCK * BLOCK
     blocks = scores[:, :whole].unflatten(1, (-1, BLOCK)).amax(dim=2).topk(count, dim=1).indices
-    inside = (blocks.unsqueeze(2) * BLOCK + torch.arange(BLOCK)).flatten(1)
-    rest = torch.arange(whole, vocabulary).expand(len(scores), -1)
+    inside = (blocks.unsqueeze(2) * BLOCK + torch.arange(BLOCK, device=scores.device)).flatten(1)
+    rest = torch.arange(whole, vocabulary, device=scores.device).expand(len(scores), -1)
     places = torch.cat([inside, rest], dim=1)
     best = scores.gather(1, places).topk(count, dim=1)
     return best.values, places.gather(1, best.indices)

@@ -135,13 +135,14 @@ class Limits:
         own = logits.log_softmax(dim=-1)
         allowed = own if not self.rules and self.prefixes is None else own.clone()
         if self.banned:
-            allowed[:, list(self.banned)] = -torch.inf
+            for token in self.banned:
+                allowed[:, token] = -torch.inf
         for rule in self.rules:
             rule(allowed, history, sources)
         if self.rules:
             release(allowed, own, self.end)
         if self.prefixes is not None:
-            force(allowed, own, history, self.prefixes[sources])
+            force(allowed, own, history, self.prefixes.to(sources.device)[sources])
         return allowed
 
 

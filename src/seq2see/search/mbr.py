@@ -127,7 +127,7 @@ def draw_samples(
         count: how many outputs are drawn for each source; 0 gives empty lists.
     """
     if not count:
-        return [[] for _ in limits.longest]
+        return [[] for _ in range(len(limits.longest))]
     stream = torch.Generator().manual_seed(SAMPLE_SEED)
     return draw_several(
         step,

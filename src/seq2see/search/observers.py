@@ -28,7 +28,7 @@ class RenumberedObserver(SearchObserver):
         return {known[name] for name in stopped if name in known}
 
     def decide(self, sources: Int[Tensor, " n"], margins: Float[Tensor, " n"]) -> None:
-        self.inner.decide(self.names[sources], margins)
+        self.inner.decide(self.names.to(sources.device)[sources], margins)
 
     def grow(
         self,
@@ -39,7 +39,7 @@ class RenumberedObserver(SearchObserver):
         totals: Float[Tensor, "b c"],
         kept: Bool[Tensor, "b c"],
     ) -> Int[Tensor, "b c"]:
-        return self.inner.grow(self.names[sources], parents, tokens, logprobs, totals, kept)
+        return self.inner.grow(self.names.to(sources.device)[sources], parents, tokens, logprobs, totals, kept)
 
     def end(self, source: int, node: int, hypothesis: Hypothesis) -> None:
         self.inner.end(int(self.names[source]), node, hypothesis)

@@ -156,7 +156,8 @@ class Ban:
         return somewhere, first
 
     def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
-        logprobs[:, list(self.completions.get("", ()))] = -torch.inf
+        whole = sorted(self.completions.get("", ()))
+        logprobs.index_fill_(1, torch.tensor(whole, dtype=torch.long, device=logprobs.device), -torch.inf)
         recent = history[:, max(history.shape[1] - self.reach, 0) :]  # a token spells a letter or more
         for row, tokens in enumerate(recent.tolist() if self.reach else ()):
             spelled = ""
@@ -189,8 +190,8 @@ class NewWord:
     begins: Bool[Tensor, " v"]
 
     def __call__(self, logprobs: Float[Tensor, "n v"], history: Int[Tensor, "n t"], sources: Int[Tensor, " n"]) -> None:
-        here = self.places[sources] == history.shape[1]
-        logprobs.masked_fill_(here.unsqueeze(1) & ~self.begins, -torch.inf)
+        here = self.places.to(sources.device)[sources] == history.shape[1]
+        logprobs.masked_fill_(here.unsqueeze(1) & ~self.begins.to(logprobs.device), -torch.inf)
 
 
 def release(allowed: Float[Tensor, "n v"], own: Float[Tensor, "n v"], end: int) -> None:
@@ -202,7 +203,7 @@ def release(allowed: Float[Tensor, "n v"], own: Float[Tensor, "n v"], end: int) 
         end: the id of the end token.
     """
     stuck = allowed.amax(dim=1) == -torch.inf
-    allowed[stuck, end] = own[stuck, end]
+    allowed[:, end] = torch.where(stuck, own[:, end], allowed[:, end])
 
 
 def force(
@@ -222,10 +223,11 @@ def force(
     place = history.shape[1]
     if place >= prefixes.shape[1]:
         return
-    rows = (prefixes[:, place] >= 0).nonzero().squeeze(1)
-    tokens = prefixes[rows, place]
-    allowed[rows] = -torch.inf
-    allowed[rows, tokens] = own[rows, tokens]
+    tokens = prefixes[:, place : place + 1]
+    forced = tokens >= 0
+    chosen = tokens.clamp(min=0)
+    kept = torch.where(forced, own, allowed).gather(1, chosen)
+    allowed.masked_fill_(forced, -torch.inf).scatter_(1, chosen, kept)
 
 
 def pack_prefixes(prefixes: Sequence[Sequence[int]]) -> Int[Tensor, "b p"]:

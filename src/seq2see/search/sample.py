@@ -64,11 +64,11 @@ class Sample:
     def _draw(
         self, step: Step[State, Fixed], state: State, fixed: Fixed, limits: Limits, number: int
     ) -> list[Hypothesis]:
-        streams = [torch.Generator().manual_seed(self.seed * 7919 + number) for _ in limits.longest]
+        streams = [torch.Generator().manual_seed(self.seed * 7919 + number) for _ in range(len(limits.longest))]
 
         def choose(logprobs: Float[Tensor, "n v"], sources: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
             chances = torch.cat([torch.rand(1, generator=streams[source]) for source in sources.tolist()])
-            return draw(self.reshape(logprobs), chances)
+            return draw(self.reshape(logprobs), chances.to(logprobs.device))
 
         return walk(step, state, fixed, limits, choose=choose)
 
@@ -113,7 +113,7 @@ def draw_several(
     """
 
     def choose(logprobs: Float[Tensor, "n v"], rows: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-        return draw((logprobs / temperature).softmax(dim=1), chances(rows))
+        return draw((logprobs / temperature).softmax(dim=1), chances(rows).to(logprobs.device))
 
     found = walk(step, expand(state, count), fixed, limits, choose=choose, copies=count)
     return [found[start : start + count] for start in range(0, len(found), count)]

@@ -37,10 +37,11 @@ class RunLoader:
         path: the run folder.
         trust: whether to run the code of its own that the run names.
         sandbox: whether to try the run in a process with limits first.
+        device: where the model computes, as `seq2see.load` takes it.
     """
 
-    def __init__(self, path: Path, *, trust: bool, sandbox: bool) -> None:
-        self.path, self.trust, self.sandbox = path, trust, sandbox
+    def __init__(self, path: Path, *, trust: bool, sandbox: bool, device: str = "auto") -> None:
+        self.path, self.trust, self.sandbox, self.device = path, trust, sandbox, device
         self._call = SharedCall(self._load)
         self._loaded: tuple[Version, Run] | None = None
         self._failure: tuple[Version, float, str] | None = None
@@ -73,7 +74,7 @@ class RunLoader:
             if known == files and time.monotonic() - failed < FAILURE_SECONDS:
                 raise Seq2SeeError(sentence)
         try:
-            run = load(self.path, trust=self.trust, sandbox=self.sandbox)
+            run = load(self.path, trust=self.trust, sandbox=self.sandbox, device=self.device)
         except Exception as error:  # one damaged folder must not stop the other runs
             log.debug("a run cannot be read", exc_info=True)
             reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
@@ -92,12 +93,19 @@ class ModelRegistry:
         folder: a folder of run folders; those that appear in it later are served, too. None for no such folder.
         trust: whether to run the code of its own that a run names.
         sandbox: whether to try each run in a process with limits before it is loaded.
+        device: where the models compute, as `seq2see.load` takes it.
     """
 
     def __init__(
-        self, paths: Sequence[Path], folder: Path | None = None, *, trust: bool = False, sandbox: bool = False
+        self,
+        paths: Sequence[Path],
+        folder: Path | None = None,
+        *,
+        trust: bool = False,
+        sandbox: bool = False,
+        device: str = "auto",
     ) -> None:
-        self.paths, self.folder, self.trust, self.sandbox = paths, folder, trust, sandbox
+        self.paths, self.folder, self.trust, self.sandbox, self.device = paths, folder, trust, sandbox, device
         self.names: Mapping[str, Path] = {}  # when they were last listed
         self._listing = SharedCall(self._list)
         self._loaders: dict[Path, RunLoader] = {}
@@ -134,7 +142,9 @@ class ModelRegistry:
                 f"no run is called {name[:80]!r}{suggest(name, list(names))} (there are: {known}).", status=404
             )
         path = names[name]
-        loader = self._loaders.setdefault(path, RunLoader(path, trust=self.trust, sandbox=self.sandbox))
+        loader = self._loaders.setdefault(
+            path, RunLoader(path, trust=self.trust, sandbox=self.sandbox, device=self.device)
+        )
         try:
             return name, await loader.find(seconds)
         except TimeoutError:

@@ -8,6 +8,7 @@ __all__ = [
     "checksums",
     "confinement",
     "console",
+    "devices",
     "file_lock",
     "files",
     "foreign_code",

@@ -152,7 +152,7 @@ class Classification(Task):
         ready = self.source.prepare(sources)
         logits = torch.zeros(len(sources), len(self.target))
         for rows in _group(ready):
-            logits[torch.from_numpy(rows)] = model(*ready.gather(rows.tolist()))
+            logits[torch.from_numpy(rows)] = model(*model.place(ready.gather(rows.tolist()))).cpu()
         return make_probabilities(logits, temperature=self.temperature, many=self.target.many)
 
     def read(self, chances: Float[Tensor, " c"], source: str, *, count: int = 1) -> list[Output]:
@@ -182,7 +182,8 @@ class Classification(Task):
     @torch.inference_mode()
     def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
         """Return the probability of a label, or the mean of several, for each source of a batch."""
-        chances = make_probabilities(model(*given), temperature=self.temperature, many=self.target.many)
+        logits = model(*model.place(given)).cpu()
+        chances = make_probabilities(logits, temperature=self.temperature, many=self.target.many)
         return chances[:, list(output.ids)].mean(dim=1)
 
     @torch.inference_mode()
@@ -192,7 +193,7 @@ class Classification(Task):
         logits, truths = [], []
         for rows in _group(store.source):
             batch = collate(store, rows)
-            logits.append(model(batch.source, batch.source_mask))
+            logits.append(model(*model.place((batch.source, batch.source_mask))).cpu())
             truths.append(mark_labels(batch.targets, batch.target_mask, len(self.target)))
         return {"temperature": fit_temperature(torch.cat(logits), torch.cat(truths), many=self.target.many)}
 

@@ -62,9 +62,9 @@ def replay(
         traced: whether to record attention; a model without attention then raises an AttentionError.
     """
     model.eval()
-    targets, _ = pad(outputs)
-    inputs, _ = pad([[START, *ids[:-1]] for ids in outputs])
+    targets = pad(outputs)[0].to(model.device)
+    inputs = pad([[START, *ids[:-1]] for ids in outputs])[0].to(model.device)
     with tracing(model) if traced else nullcontext() as trace:
-        memory = model.encoder(*sources)
+        memory = model.encoder(*model.place(sources))
         features = model.decoder.features(inputs, memory)
     return Replay(targets, memory, features, model.decoder.output, trace)

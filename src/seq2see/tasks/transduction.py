@@ -129,7 +129,7 @@ class Transduction(Task):
         """
         model.eval()
         plan = plan_batches(store.source.lengths, store.target.lengths, budget=budget, seed=0, epoch=0)
-        losses = [self.loss(model, collate(store, rows)) for rows in plan]
+        losses = [self.loss(model, collate(store, rows).to(model.device)) for rows in plan]
         return sum(loss.nll.item() for loss in losses), sum(loss.tokens for loss in losses)
 
     def likelihood_metrics(self, model: Network, pairs: Pairs) -> list[Metric]:
@@ -168,7 +168,7 @@ class Transduction(Task):
         The other models have the same target vocabulary; the observer knows the sources by their places.
         """
         mine, theirs = Seq2Seq.of(model), [task.as_transduction(one) for task, one in others]
-        ids = [torch.tensor(match_targets(self.target, task.target)) for task, _ in theirs]
+        ids = [torch.tensor(match_targets(self.target, task.target), device=one.device) for task, one in theirs]
         constraints = Constraints(self.target, rules or Rules(), prefixes, unknown, observer)
         plan, covering = self.plan(sources, search), getattr(search, "coverage_penalty", 0.0) > 0
         results: list[list[Output]] = [[Output("", 0.0, (), (), source)] for source in sources]
@@ -202,7 +202,7 @@ class Transduction(Task):
             covering: whether the step also adds up the attention paid to the sources, for a coverage penalty.
         """
         model.eval()
-        source, mask = self.source.prepare(sources).gather(range(len(sources)))
+        source, mask = model.place(self.source.prepare(sources).gather(range(len(sources))))
         memory = model.encoder(source, mask)
         fixed, state = model.decoder.begin(memory)
         # as long as any target of training, and for longer sources twice their length and a little
@@ -254,7 +254,7 @@ class Transduction(Task):
     @torch.inference_mode()
     def score_output(self, model: Network, given: tuple[Tensor, Tensor], output: Output) -> Float[Tensor, " b"]:
         """Return the log-probability of a text for each source of a batch."""
-        return replay(Seq2Seq.of(model), given, [output.ids] * len(given[0])).log_probability()
+        return replay(Seq2Seq.of(model), given, [output.ids] * len(given[0])).log_probability().cpu()
 
     def read(self, hypothesis: Hypothesis, source: str) -> Output:
         """Return a hypothesis as text with tokens.

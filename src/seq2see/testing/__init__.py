@@ -9,13 +9,12 @@ from seq2see.testing.decoding_laws import (
     check_decoder,
     check_encoder,
     check_reading,
-    draw_documents,
-    draw_images,
-    draw_texts,
     tiny_decoder,
     tiny_encoder,
 )
+from seq2see.testing.pretend_device import counting_looks, pretend_device
 from seq2see.testing.search_laws import check_search
+from seq2see.testing.tiny_sources import draw_documents, draw_images, draw_texts
 
 __all__ = [
     "check_decoder",
@@ -25,9 +24,11 @@ __all__ = [
     "check_score",
     "check_search",
     "check_window",
+    "counting_looks",
     "draw_documents",
     "draw_images",
     "draw_texts",
+    "pretend_device",
     "tiny_decoder",
     "tiny_encoder",
 ]

@@ -1,7 +1,6 @@
 """Laws of encoders and decoders, which every one of them obeys."""
 
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,54 +16,57 @@ from seq2see.search.greedy import Greedy
 from seq2see.search.hypothesis import Hypothesis, Limits, Search
 from seq2see.search.rules import Ban, MinLength, NoRepeat, Rule, pack_prefixes
 from seq2see.search.sample import Sample
-from seq2see.testing.attention_laws import Spec
+from seq2see.testing.attention_laws import CPU, Device, Spec
+from seq2see.testing.tiny_sources import IMAGE_PIXELS, SOURCE_VOCABULARY, SOURCES, Draw, choose_draw, place
 
-Draw = Callable[[Sequence[int]], tuple[Tensor, Tensor]]
-
-SOURCES, LENGTH, TARGETS = 3, 7, 5
-IMAGE_PIXELS = 32  # a side
-SOURCE_VOCABULARY, TARGET_VOCABULARY, SIZE, EMBEDDING, LAYERS = 13, 17, 6, 5, 2
+TARGETS = 5
+TARGET_VOCABULARY, SIZE, EMBEDDING, LAYERS = 17, 6, 5, 2
 END = 2
 PIECES = ("", "", "", *"abcdefghijklmn")
 PREFIXES = ((5, 6), (), (7,))
 
 
-def tiny_encoder(spec: Spec) -> SizedEncoder:
+def tiny_encoder(spec: Spec, device: Device = CPU) -> SizedEncoder:
     """Build a small encoder in float64, with small values for the options that the spec leaves open.
 
     Args:
         spec: the encoder, as a configuration names it, or as a part.
+        device: where it computes, such as `pretend_device()`.
     """
     torch.manual_seed(3)
     built: Any = _tiny("encoder", spec)(vocabulary=SOURCE_VOCABULARY, image_size=IMAGE_PIXELS)
-    return built.double().eval()
+    return built.double().eval().to(device)
 
 
-def tiny_decoder(spec: Spec, encoder: SizedEncoder) -> Decoder:
+def tiny_decoder(spec: Spec, encoder: SizedEncoder, device: Device = CPU) -> Decoder:
     """Build a small decoder in float64 for an encoder.
 
     Args:
         spec: the decoder, as a configuration names it, or as a part; what it leaves open gets small values.
         encoder: the encoder whose memory it reads.
+        device: where it computes, such as `pretend_device()`.
     """
     torch.manual_seed(4)
     built: Any = _tiny("decoder", spec)(vocabulary=TARGET_VOCABULARY, memory_size=encoder.memory_size)
-    return built.double().eval()
+    return built.double().eval().to(device)
 
 
-def check_encoder(spec: Spec, draw: Draw | None = None) -> None:
+def check_encoder(spec: Spec, draw: Draw | None = None, device: Device = CPU) -> None:
     """Check that padding and other sources of the batch change nothing, and that padded states are zero.
 
     Args:
         spec: the encoder, as a configuration names it, or as a part.
         draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+        device: where the parts compute, such as `pretend_device()`.
 
     Raises:
         AssertionError: if a law is broken.
     """
-    encoder = tiny_encoder(spec)
-    draw = draw or choose_draw(encoder)
+    encoder = tiny_encoder(spec, device)
+    draw = place(draw or choose_draw(encoder), device)
     together: Memory = encoder(*draw(range(SOURCES)))
+    at_home: Memory = tiny_encoder(spec)(*place(draw, CPU)(range(SOURCES)))
+    torch.testing.assert_close(together.states.cpu(), at_home.states, msg="a device changes the memory")
     for row in range(SOURCES):
         alone: Memory = encoder(*draw([row]))
         for mine, other in zip(_list_positions(together), _list_positions(alone), strict=True):
@@ -74,6 +76,20 @@ def check_encoder(spec: Spec, draw: Draw | None = None) -> None:
             torch.testing.assert_close(mine[row], other[0])
         cells = alone.mask.shape[1] if alone.grid is None else alone.grid[0] * alone.grid[1]
         assert cells == alone.mask.shape[1], "a grid has other cells than the states"
+
+
+def _check_device(spec: Spec, encoder_spec: Spec, draw: Draw, device: Device) -> None:
+    """Check that logits and gradients are those of the CPU."""
+    tokens, found = torch.arange(SOURCES * TARGETS).view(SOURCES, TARGETS), []
+    for where in (device, CPU):
+        encoder: Any = tiny_encoder(encoder_spec, where)
+        decoder: Any = tiny_decoder(spec, encoder, where)
+        logits = decoder(tokens.to(where), encoder(*place(draw, where)(range(SOURCES))))
+        logits.square().sum().backward()
+        learned = [*encoder.named_parameters(), *decoder.named_parameters()]
+        gradients = {name: weight.grad.cpu() for name, weight in learned if weight.grad is not None}
+        found.append({"logits": logits.detach().cpu(), **gradients})
+    torch.testing.assert_close(*found, msg=lambda difference: f"a device changes numbers. {difference}")
 
 
 def _list_positions(memory: Memory) -> list[Tensor]:
@@ -87,21 +103,23 @@ def _list_summaries(memory: Memory) -> list[Tensor]:
     return [part for part in rest if part is not None]
 
 
-def check_decoder(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> None:
+def check_decoder(spec: Spec, encoder_spec: Spec, draw: Draw | None = None, device: Device = CPU) -> None:
     """Check that steps equal teacher forcing, that no token changes earlier logits, and the laws of search.
 
     Args:
         spec: the decoder, as a configuration names it, or as a part.
         encoder_spec: the encoder whose memory it reads, in the same form.
         draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+        device: where the parts compute, such as `pretend_device()`.
 
     Raises:
         AssertionError: if a law is broken.
     """
-    encoder = tiny_encoder(encoder_spec)
-    draw = draw or choose_draw(encoder)
-    decoder = tiny_decoder(spec, encoder)
+    encoder = tiny_encoder(encoder_spec, device)
+    draw = place(draw or choose_draw(encoder), device)
+    decoder = tiny_decoder(spec, encoder, device)
     memory = encoder(*draw(range(SOURCES)))
+    _check_device(spec, encoder_spec, draw, device)
     _check_steps(decoder, memory)
     _check_causality(decoder, memory)
     _check_selection(decoder, memory)
@@ -117,20 +135,22 @@ def check_decoder(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> N
         assert [h.tokens for h in alone] == [h.tokens for h in several[row]], "other sources change the outputs"
 
 
-def check_reading(spec: Spec, encoder_spec: Spec, draw: Draw | None = None) -> None:
+def check_reading(spec: Spec, encoder_spec: Spec, draw: Draw | None = None, device: Device = CPU) -> None:
     """Check that a decoder reads the memory of an encoder: steps equal teacher forcing.
 
     Args:
         spec: the decoder, as a configuration names it, or as a part.
         encoder_spec: the encoder whose memory it reads, in the same form.
         draw: returns the sources of the given rows, padded, and their mask; None takes what `choose_draw` chooses.
+        device: where the parts compute, such as `pretend_device()`.
 
     Raises:
         AssertionError: if steps give other logits.
     """
-    encoder = tiny_encoder(encoder_spec)
-    draw = draw or choose_draw(encoder)
-    _check_steps(tiny_decoder(spec, encoder), encoder(*draw(range(SOURCES))))
+    encoder = tiny_encoder(encoder_spec, device)
+    draw = place(draw or choose_draw(encoder), device)
+    _check_device(spec, encoder_spec, draw, device)
+    _check_steps(tiny_decoder(spec, encoder, device), encoder(*draw(range(SOURCES))))
 
 
 @torch.inference_mode()
@@ -166,7 +186,7 @@ def decode(
 
 def _check_steps(decoder: Decoder, memory: Memory) -> None:
     """Check that steps without gradients, as in prediction, equal teacher forcing, as in training."""
-    tokens = torch.randint(0, TARGET_VOCABULARY, (SOURCES, TARGETS))
+    tokens = torch.randint(0, TARGET_VOCABULARY, (SOURCES, TARGETS)).to(memory.mask.device)
     logits = []
     with torch.inference_mode():
         fixed, state = decoder.begin(memory)
@@ -177,7 +197,7 @@ def _check_steps(decoder: Decoder, memory: Memory) -> None:
 
 
 def _check_causality(decoder: Decoder, memory: Memory) -> None:
-    tokens = torch.randint(0, TARGET_VOCABULARY - 1, (SOURCES, TARGETS))
+    tokens = torch.randint(0, TARGET_VOCABULARY - 1, (SOURCES, TARGETS)).to(memory.mask.device)
     changed = tokens.clone()
     changed[:, 3] += 1
     before, after = decoder(tokens, memory), decoder(changed, memory)
@@ -190,9 +210,9 @@ def _check_selection(decoder: Decoder, memory: Memory) -> None:
     """Check that reordering hypotheses commutes with a step, with several hypotheses a source."""
     fixed, state = decoder.begin(memory)
     state = expand(state, 2)
-    tokens = torch.randint(0, TARGET_VOCABULARY, (2 * SOURCES,))
+    tokens = torch.randint(0, TARGET_VOCABULARY, (2 * SOURCES,)).to(memory.mask.device)
     _, state = decoder.step(tokens, state, fixed)
-    order = torch.tensor([1, 0, 3, 3, 4, 5])  # within each source
+    order = torch.tensor([1, 0, 3, 3, 4, 5], device=memory.mask.device)  # within each source
     logits, after = decoder.step(tokens, state, fixed)
     selected, selected_after = decoder.step(tokens[order], select(state, order), fixed)
     torch.testing.assert_close(selected, logits[order])
@@ -208,66 +228,11 @@ def _check_rescoring(decoder: Decoder, encoder: Encoder, found: Sequence[Sequenc
     inputs = torch.zeros(len(rows), max(len(h.tokens) for h in hypotheses), dtype=torch.long)
     for line, hypothesis in zip(inputs, hypotheses, strict=True):
         line[: len(hypothesis.tokens)] = torch.tensor([1, *hypothesis.tokens[:-1]])
-    logprobs = decoder(inputs, encoder(*draw(rows))).log_softmax(dim=-1)
+    memory = encoder(*draw(rows))
+    logprobs = decoder(inputs.to(memory.mask.device), memory).log_softmax(dim=-1).cpu()
     for mine, hypothesis in zip(logprobs, hypotheses, strict=True):
         again = mine[range(len(hypothesis.tokens)), hypothesis.tokens]
         torch.testing.assert_close(torch.tensor(hypothesis.logprobs, dtype=again.dtype), again, rtol=1e-5, atol=1e-6)
-
-
-def choose_draw(encoder: Encoder) -> Draw:
-    """Choose images for an encoder that takes an image_size, texts for others.
-
-    Args:
-        encoder: an encoder, whose constructor is asked.
-    """
-    return draw_images if "image_size" in inspect.signature(type(encoder)).parameters else draw_texts
-
-
-def draw_texts(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three texts, padded to the longest of them.
-
-    Args:
-        rows: which texts, 0 to 2, in any order.
-
-    Returns:
-        The tokens [b s], and a mask that is True at real ones [b s].
-    """
-    torch.manual_seed(2)
-    tokens = torch.randint(0, SOURCE_VOCABULARY, (SOURCES, LENGTH))[list(rows)]
-    mask = torch.arange(LENGTH) < torch.tensor([LENGTH, 4, 1])[list(rows)].unsqueeze(1)
-    longest = int(mask.sum(dim=1).max())
-    return tokens[:, :longest], mask[:, :longest]
-
-
-def draw_documents(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three documents of up to four sentences, padded to the longest of each.
-
-    Args:
-        rows: which documents, 0 to 2, in any order.
-
-    Returns:
-        The tokens [b u w], and a mask that is True at real ones [b u w].
-    """
-    torch.manual_seed(2)
-    lengths = torch.tensor([[2, 7, 1, 5], [3, 1, 0, 0], [4, 0, 0, 0]])[list(rows)]
-    tokens = torch.randint(0, SOURCE_VOCABULARY, (SOURCES, 4, LENGTH))[list(rows)]
-    sentences, words = int((lengths > 0).sum(dim=1).max()), int(lengths.max())
-    mask = torch.arange(words) < lengths[:, :sentences].unsqueeze(2)
-    return tokens[:, :sentences, :words], mask
-
-
-def draw_images(rows: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return the given rows of three images.
-
-    Args:
-        rows: which images, 0 to 2, in any order.
-
-    Returns:
-        The pixels as bytes, [b 3 y x], and a mask that is True everywhere, [b 1].
-    """
-    torch.manual_seed(2)
-    pixels = torch.randint(0, 256, (SOURCES, 3, IMAGE_PIXELS, IMAGE_PIXELS), dtype=torch.uint8)
-    return pixels[list(rows)], torch.ones(len(rows), 1, dtype=torch.bool)
 
 
 def _tiny(group: str, spec: Spec) -> Part[Any]:

@@ -10,6 +10,7 @@ from torch import Tensor
 from seq2see.core.tree import select
 from seq2see.search.hypothesis import Fixed, Hypothesis, Limits, Search, State, Step
 from seq2see.search.rules import Ban, MinLength, NewWord, NoRepeat, Rule, pack_prefixes
+from seq2see.testing.attention_laws import CPU, Device
 
 START, END, A, B = range(4)
 VOCABULARY, MAX_OUTPUT_TOKENS, SOURCES = 4, 4, 3
@@ -46,11 +47,12 @@ class Case:
     prefixes: tuple[History, ...] = ((), (), ())
     word_at: tuple[int, ...] = (-1, -1, -1)
 
-    def limits(self, sources: Sequence[int] = range(SOURCES)) -> Limits:
+    def limits(self, sources: Sequence[int] = range(SOURCES), device: Device = CPU) -> Limits:
         """Return the limits of a search for some sources.
 
         Args:
             sources: the numbers of the sources, 0 to 2, in the order of the batch.
+            device: where the search computes.
         """
         places = torch.tensor([self.word_at[source] for source in sources])
         begins = torch.tensor([False, True, True, False])
@@ -58,7 +60,7 @@ class Case:
         return Limits(
             START,
             END,
-            longest=torch.tensor([self.longest[source] for source in sources]),
+            longest=torch.tensor([self.longest[source] for source in sources], device=device),
             banned=(START,),
             rules=[*self.rules, NewWord(places, begins)] if any(self.word_at[s] >= 0 for s in sources) else self.rules,
             prefixes=prefixes if prefixes.numel() else None,
@@ -109,11 +111,12 @@ CASES = {
 }
 
 
-def table_step(seed: int) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
+def table_step(seed: int, device: Device = CPU) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
     """Return a model that reads logits from a random table by source, position and last token.
 
     Args:
         seed: where the random numbers of the table start.
+        device: where the table is.
 
     Returns:
         The step function, its state before the first token (the position of each source), and its fixed part (the
@@ -121,13 +124,13 @@ def table_step(seed: int) -> tuple[Step[Tensor, Tensor], Tensor, Tensor]:
     """
     table = torch.randn(
         SOURCES, MAX_OUTPUT_TOKENS + 1, VOCABULARY, VOCABULARY, generator=torch.Generator().manual_seed(seed)
-    )
+    ).to(device)
 
     def step(tokens: Tensor, state: Tensor, fixed: Tensor) -> tuple[Tensor, Tensor]:
         sources = fixed.repeat_interleave(len(tokens) // len(fixed))
         return table[sources, state, tokens], state + 1
 
-    return step, torch.zeros(SOURCES, dtype=torch.long), torch.arange(SOURCES)
+    return step, torch.zeros(SOURCES, dtype=torch.long, device=device), torch.arange(SOURCES, device=device)
 
 
 def list_outputs(
@@ -160,12 +163,13 @@ def list_outputs(
     return outputs
 
 
-def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypothesis]]]:
+def check_search(search: Search, *, seed: int = 0, device: Device = CPU) -> dict[str, list[list[Hypothesis]]]:
     """Check that outputs obey every rule, have the model's log-probabilities, and do not depend on other sources.
 
     Args:
         search: the search, as an object.
         seed: chooses the random language that is searched.
+        device: where the search computes, such as `pretend_device()`.
 
     Returns:
         The outputs of each source, by the name of the rule.
@@ -173,13 +177,14 @@ def check_search(search: Search, *, seed: int = 0) -> dict[str, list[list[Hypoth
     Raises:
         AssertionError: if a law is broken.
     """
-    return {name: _check_case(search, case, seed) for name, case in CASES.items()}
+    return {name: _check_case(search, case, seed, device) for name, case in CASES.items()}
 
 
-def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]:
-    step, state, fixed = table_step(seed)
-    checked = _check_cost(step, search, case)
-    found = search(checked, state, fixed, case.limits())
+def _check_case(search: Search, case: Case, seed: int, device: Device) -> list[list[Hypothesis]]:
+    step, state, fixed = table_step(seed)  # which lists all outputs
+    there, *begun = table_step(seed, device)
+    checked = _check_cost(there, search, case)
+    found = search(checked, begun[0], begun[1], case.limits(device=device))
     assert len(found) == SOURCES, "every source has a list of outputs"
     for source, hypotheses in enumerate(found):
         possible = list_outputs(step, state, fixed, source, case)
@@ -188,8 +193,9 @@ def _check_case(search: Search, case: Case, seed: int) -> list[list[Hypothesis]]
             assert hypothesis.tokens in possible, f"{hypothesis.tokens} is no output"
             assert abs(possible[hypothesis.tokens] - hypothesis.logprob) < 1e-4, "the log-probability is another"
             assert hypothesis.finished == (hypothesis.tokens[-1] == END)
-        row = torch.tensor([source])
-        (alone,) = search(checked, select(state, row), select(fixed, row), case.limits([source]))
+        row = torch.tensor([source], device=device)
+        state_of_one, fixed_of_one = (select(part, row) for part in begun)
+        (alone,) = search(checked, state_of_one, fixed_of_one, case.limits([source], device))
         assert [h.tokens for h in alone] == [h.tokens for h in hypotheses], "other sources change the outputs"
     return found
 

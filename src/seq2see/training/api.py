@@ -66,7 +66,7 @@ class Training(Iterator[Event]):
 
     def load(self) -> Run:
         """Load the run with its best weights so far."""
-        return load(self.folder, trust=True)
+        return load(self.folder, trust=True, device=str(self.job.loop.model.device))
 
     def evaluate(self) -> Run:
         """Score the run on the test data (on the validation data without any), and write report.html and its figures.

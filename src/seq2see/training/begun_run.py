@@ -32,8 +32,7 @@ def holds_run(folder: RunFolder, config: Config) -> bool:
     """
     if not folder.holds_run():
         return False
-    before = folder.read_config()
-    changes = describe_changes(_with_limits(before, config.train).model_dump(), config.model_dump())
+    changes = _describe_changes(_with_limits(folder.read_config(), config.train), config)
     if changes:
         raise ConfigError(
             f"{folder.path} holds another run ({changes}); choose another folder (out), or undo the change."
@@ -56,7 +55,7 @@ def keep_limits(folder: RunFolder, config: Config) -> Config:
     if before.train.updates <= config.train.updates:
         return config
     kept = _with_limits(config, before.train)
-    return config if describe_changes(before.model_dump(), kept.model_dump()) else kept
+    return config if _describe_changes(before, kept) else kept
 
 
 def changes_limits(folder: RunFolder, config: Config) -> bool:
@@ -132,6 +131,12 @@ def read_task(folder: RunFolder, config: Config) -> Task:
     """
     with trusting(names_plugin(config.tokens.model_dump())):
         return folder.read_task(config)
+
+
+def _describe_changes(before: Config, after: Config) -> str:
+    """Return what differs between two configurations but for the device, because another machine may go on."""
+    here = before.train.model_copy(update={"device": after.train.device})
+    return describe_changes(before.model_copy(update={"train": here}).model_dump(), after.model_dump())
 
 
 def _with_limits(config: Config, train: Train) -> Config:

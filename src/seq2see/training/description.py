@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from seq2see.core.plural import say_count
 from seq2see.data.pairs import Finding
+from seq2see.system.devices import describe_device
 from seq2see.training.job import Job
 from seq2see.training.plan import MIN_PAIRS
 
@@ -19,6 +20,7 @@ def describe_job(job: Job) -> Iterator[str]:
         job: the prepared training; one that goes on with a run gets no estimate of the time.
     """
     yield from (f"decided: {remark}" for remark in job.remarks.values())
+    yield f"device: {describe_device(job.loop.model.device)}"
     yield from _describe_data(job)
     loop = job.loop
     parameters = sum(parameter.numel() for parameter in loop.model.parameters())

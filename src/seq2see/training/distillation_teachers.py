@@ -53,7 +53,7 @@ def _open_teacher(folder: RunFolder, task: Task, model: Network) -> Seq2Seq:
             path=PATH,
         )
     teacher.requires_grad_(False)
-    return Seq2Seq.of(teacher)
+    return Seq2Seq.of(teacher.to(model.device))
 
 
 def _frozen_key(model: Network) -> str | None:

@@ -100,7 +100,7 @@ class Learner(Generic[NetworkT]):
             if batch is None:
                 after_batch(0)
                 continue
-            loss = self.objective(self.model, batch, update)
+            loss = self.objective(self.model, batch.to(self.model.device), update)
             loss.total.backward()
             total, tokens = total + loss.total.item(), tokens + loss.tokens
             after_batch(loss.tokens)
@@ -147,7 +147,7 @@ class Learner(Generic[NetworkT]):
         """Return a CRC-32 of all weights, which two different sets of weights hardly share."""
         number = 0
         for parameter in self.model.parameters():
-            number = zlib.crc32(parameter.detach().reshape(-1).view(torch.uint8).numpy().data, number)
+            number = zlib.crc32(parameter.detach().reshape(-1).cpu().view(torch.uint8).numpy().data, number)
         return number
 
 

@@ -280,7 +280,7 @@ class TrainingLoop:
         if not last:
             return best.tensors, ""
         mean = average([strip(read_checkpoint(path).tensors, "model.") for path in last])
-        model = self.task.build(self.config)
+        model = self.task.build(self.config).to(self.model.device)
         model.load_state_dict(dict(mean))
         value = self._judge(self.evaluate(lambda do, things: [do(self.task, model, thing) for thing in things]))
         assert self.state.best is not None

@@ -8,7 +8,9 @@ import torch
 from torch import distributed, nn
 
 from seq2see.config.schema import Train
+from seq2see.core.errors import ConfigError
 from seq2see.data.batch import Rows
+from seq2see.system.devices import choose_device
 
 SMALL_MODEL_PARAMETERS = 1_000_000  # below, processes and threads wait for each other as long as they save
 MIN_TOKENS_PER_WORKER = 1024  # of an update
@@ -28,6 +30,27 @@ class ParallelPlan:
     threads: int = 1
 
 
+def choose_training_device(train: Train) -> torch.device:
+    """Return the device of a training; several processes share the CPU alone.
+
+    Args:
+        train: section `train` of the configuration.
+
+    Raises:
+        ConfigError: there is no such device, or several processes would share an accelerator.
+    """
+    if train.device == "auto" and train.workers > 1:
+        return torch.device("cpu")
+    device = choose_device(train.device, path=("train", "device"))
+    if device.type != "cpu" and train.workers > 1:
+        raise ConfigError(
+            f"train.workers must be 0 or 1 on {device}, because several processes share the CPU alone; got "
+            f"{train.workers}.",
+            path=("train", "workers"),
+        )
+    return device
+
+
 def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
     """Return as many processes and threads as make the training faster; if threads alone are configured, one process.
 
@@ -36,6 +59,8 @@ def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
         model: the model; a small one that reads texts gets one process with one thread.
     """
     cores = torch.get_num_threads()
+    if next(model.parameters()).device.type != "cpu":
+        return ParallelPlan(1, train.threads or cores)
     images = hasattr(getattr(model, "encoder", None), "image_size")
     if _is_small(model) and not images:
         return ParallelPlan(train.workers or 1, train.threads or 1)
@@ -54,6 +79,8 @@ def restore_plan(train: Train, model: nn.Module, saved: Mapping[str, int] | None
         model: the model; its size decides on the threads where nothing was saved.
         saved: workers and threads as a checkpoint has them; None if it has none.
     """
+    if next(model.parameters()).device.type != "cpu":
+        return plan_workers(train, model)
     before = saved or {"workers": 1, "threads": 1 if _is_small(model) else torch.get_num_threads()}
     return ParallelPlan(train.workers or before["workers"], train.threads or before["threads"])
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from seq2see.config.load import load_config
-from seq2see.config.schema import Config, PartSpec
+from seq2see.config.schema import Config
+from seq2see.config.section import PartSpec
 from seq2see.core.plural import say_count
 from seq2see.core.words import choose_unit, find_words
 from seq2see.data.checks.infer import infer_labels, infer_modality, spread

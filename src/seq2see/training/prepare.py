@@ -41,6 +41,7 @@ from seq2see.training.distillation_teachers import open_teachers
 from seq2see.training.image_plan import settle_mirroring
 from seq2see.training.job import Job
 from seq2see.training.loop import TrainingLoop
+from seq2see.training.parallel_plan import choose_training_device
 from seq2see.training.pretrained import (
     choose_tokenizers,
     describe_unknown,
@@ -139,6 +140,7 @@ def prepare_job(
     taken = take_over(model, parts)
     taken += describe_unknown(task.source, splits["train"].source) if source is not None else []
     freeze(model, config.init)
+    model.to(choose_training_device(config.train))
     teachers = open_teachers(config.train.distillation, task, model)
     _try(config, task, model, teachers, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
@@ -169,7 +171,7 @@ def _build_loop(
         return measure(task, valid, stores["valid"], config, share)
 
     def calibrate(weights: Mapping[str, Tensor]) -> dict[str, JsonValue]:
-        final = task.build(config)
+        final = task.build(config).to(model.device)
         final.load_state_dict(dict(weights))
         return task.calibrate(final, stores["valid"])
 
@@ -280,7 +282,7 @@ def _try(config: Config, task: Task, model: Network, teachers: Sequence[Seq2Seq]
     # at step 0 no output is rewarded yet, so that any reward will do, and the training data need not be ready
     reward = None if config.train.minimum_risk is None else best_gleu
     objective = build_objective(config, task, teachers=teachers, reward=reward)
-    objective(model, collate(store, np.array([0])), 0)
+    objective(model, collate(store, np.array([0])).to(model.device), 0)
 
 
 def _prepare(pairs: Pairs, task: Task, model: Network, config: Config) -> Store:

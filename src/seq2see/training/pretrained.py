@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from seq2see.config.schema import Config, Init, PartSpec, Tokens
+from seq2see.config.schema import Config, Init, Tokens
+from seq2see.config.section import PartSpec
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import shorten
 from seq2see.data.modalities.modality import Modality

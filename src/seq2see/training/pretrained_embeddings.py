@@ -42,8 +42,9 @@ def lay_vectors(task: Any, model: Any, config: Config, store: Store) -> list[str
     known = torch.from_numpy(vectors.known)
     # a word without a vector begins like one that has one, in a direction of its own
     deviation = float(vectors.table[vectors.known].std())
-    table.weight.mul_(deviation)
-    table.weight[known] = torch.from_numpy(vectors.table)[known] / table.scale
+    laid = (torch.from_numpy(vectors.table) / table.scale).to(table.weight)
+    there = known.unsqueeze(1).to(table.weight.device)
+    table.weight.copy_(torch.where(there, laid, table.weight * deviation))
     source = "learned from the training text" if wanted == TEXT else f"from {wanted}"
     return [f"embeddings {source}: {int(known.sum()):,} of {len(known):,} words"]
 

@@ -47,7 +47,7 @@ def weigh(task: Task, model: Network, batch: Batch) -> tuple[float, int]:
         batch: the batch, padded.
     """
     model.eval()
-    loss = task.loss(model, batch)
+    loss = task.loss(model, batch.to(model.device))
     return loss.nll.item(), loss.tokens
 
 

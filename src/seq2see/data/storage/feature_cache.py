@@ -101,7 +101,7 @@ class Features:
         pixels = [self._read(file)[:, :, ::-1] if mirrored else self._read(file) for file, mirrored in wanted]
         with torch.no_grad():
             seen = self._encoder.see(torch.from_numpy(np.stack(pixels)))
-        for each, features in zip(wanted, seen.float().clamp(-MAX_HALF, MAX_HALF).numpy(), strict=True):
+        for each, features in zip(wanted, seen.float().clamp(-MAX_HALF, MAX_HALF).cpu().numpy(), strict=True):
             _store(self._entry(*each), features.astype(np.float16))
 
     def _entry(self, file: str, mirrored: bool) -> Path:

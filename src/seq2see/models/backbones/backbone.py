@@ -76,5 +76,5 @@ class Backbone(nn.Module):
         digest = hashlib.sha256()
         for name, tensor in [("mean", self.mean), ("std", self.std), *sorted(self.state_dict().items())]:
             digest.update(f" {name} {tuple(tensor.shape)} ".encode())
-            digest.update(tensor.detach().float().numpy().tobytes())
+            digest.update(tensor.detach().float().cpu().numpy().tobytes())
         return digest.hexdigest()[:32]

@@ -172,7 +172,7 @@ class ConvDecoder(nn.Module):
             values=memory.contents.unsqueeze(1) * lengths.sqrt(),
         )
         padding = states.new_zeros(states.shape[0], self.width - 1, self.size)
-        position = torch.zeros(states.shape[0], dtype=torch.long)
+        position = states.new_zeros(states.shape[0], dtype=torch.long)
         return reading, ConvState(past=(padding,) * len(self.layers), position=position)
 
     def step(
@@ -211,7 +211,7 @@ class ConvDecoder(nn.Module):
         self, tokens: Int[Tensor, "n t"], state: ConvState, reading: ConvMemory
     ) -> tuple[Float[Tensor, "n t e"], ConvState]:
         """Compute the next t positions at once: a step has one of them, training has all."""
-        positions = state.position.unsqueeze(1) + torch.arange(tokens.shape[1])
+        positions = state.position.unsqueeze(1) + torch.arange(tokens.shape[1], device=tokens.device)
         embedded = self.dropout(self.embed(tokens) + self.position.at(positions))
         hidden, pasts = self.project_in(embedded), []
         for layer, past, keys in zip(self.layers, state.past, reading.keys, strict=True):

@@ -110,7 +110,7 @@ class LstmnDecoder(nn.Module):
         state = LstmnState(
             layers=tuple(state for _, state in begun),
             context=memory.states.new_zeros(rows, self.reader.context_size),
-            position=torch.zeros(rows, dtype=torch.long),
+            position=memory.states.new_zeros(rows, dtype=torch.long),
         )
         return LstmnMemory(self.reader.begin(memory), tuple(source for source, _ in begun)), state
 
@@ -186,7 +186,7 @@ class LstmnDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """Go layer by layer, each through all steps: no context enters a later step."""
         steps = embedded.shape[1]
-        positions = state.position.unsqueeze(1) + torch.arange(steps)
+        positions = state.position.unsqueeze(1) + torch.arange(steps, device=embedded.device)
         context = state.context.unsqueeze(1).expand(-1, steps, -1)
         before = self.reader.read_before(embedded, context, positions, reading.reader)
         hidden = embedded

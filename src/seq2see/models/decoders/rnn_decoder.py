@@ -93,7 +93,7 @@ class RnnDecoder(nn.Module):
         """
         sources = memory.states.shape[0]
         context = memory.states.new_zeros(sources, self.reader.context_size)
-        position = torch.zeros(sources, dtype=torch.long)
+        position = memory.states.new_zeros(sources, dtype=torch.long)
         cells, first_input = self.initial_state(memory), self.initial_state.first_input(memory)
         cells = cells if first_input is None else self._read_first_input(first_input, cells)
         return self.reader.begin(memory), RnnState(cells=cells, context=context, position=position)
@@ -192,7 +192,7 @@ class RnnDecoder(nn.Module):
     ) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "b t _"]]:
         """Take all steps at once: no context enters a cell of a later step."""
         length = embedded.shape[1]
-        positions = state.position.unsqueeze(1) + torch.arange(length)
+        positions = state.position.unsqueeze(1) + torch.arange(length, device=embedded.device)
         context = state.context.unsqueeze(1).expand(-1, length, -1)
         before = self.reader.read_before(embedded, context, positions, reading)
         hidden = self._run_layers(embedded, before, state, first=0)

@@ -116,7 +116,7 @@ class TransformerDecoder(nn.Module):
             mask=memory.mask[:, None, None, :],
         )
         rows = memory.states.shape[0]
-        length = torch.zeros(rows, dtype=torch.long)
+        length = memory.states.new_zeros(rows, dtype=torch.long)
         caches = tuple(
             layer.empty_cache(memory.states.new_zeros(rows, 0, self.embed.weight.shape[1])) for layer in self.layers
         )
@@ -147,7 +147,8 @@ class TransformerDecoder(nn.Module):
             tokens: what the decoder reads, [b t]: the start token, then the target without its last token.
             memory: what the encoder returned for b sources.
         """
-        states: Tensor = self.dropout(self.embed(tokens) + self.position.at(torch.arange(tokens.shape[1]).unsqueeze(0)))
+        positions = torch.arange(tokens.shape[1], device=tokens.device).unsqueeze(0)
+        states: Tensor = self.dropout(self.embed(tokens) + self.position.at(positions))
         mask = memory.mask[:, None, None, :]
         for layer in self.layers:
             states = layer(states, layer.cross.project_memory(memory.states, memory.values), mask)
@@ -225,7 +226,7 @@ class TransformerDecoderLayer(nn.Module):
             states: an empty tensor [n 0 d], whose rows and type the cache takes.
         """
         empty = self.self_attention.project_memory(states)
-        return KeyValueCache(empty.keys, empty.values, torch.zeros(len(states), dtype=torch.long))
+        return KeyValueCache(empty.keys, empty.values, states.new_zeros(len(states), dtype=torch.long))
 
     def step(
         self,

@@ -89,7 +89,7 @@ class CnnEncoder(nn.Module):
         Args:
             pixels: images of `image_size` pixels a side, three channels from 0 to 255, [b 3 y x].
         """
-        return self._fold(pixels)
+        return self._fold(pixels.to(self.backbone.mean.device))
 
     def forward(self, source: UInt8[Tensor, "b 3 y x"] | Float[Tensor, "b d u v"], mask: Bool[Tensor, "b 1"]) -> Memory:
         """Encode pixels, or what `see` returned for them.
@@ -104,7 +104,7 @@ class CnnEncoder(nn.Module):
         placed = joined if self.position is None else joined + self.position(0, joined.shape[1])
         states = self.dropout(maps[0] if self.place is not None else placed)
         values = None if self.place is None else F.relu(self.place(self.dropout(placed)))
-        cells = torch.ones(states.shape[:2], dtype=torch.bool)
+        cells = states.new_ones(states.shape[:2], dtype=torch.bool)
         side = max(self.sides)
         return Memory(states=states, mask=cells, values=values, summary=states.mean(dim=1), grid=(side, side))
 

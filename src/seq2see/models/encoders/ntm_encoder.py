@@ -91,7 +91,7 @@ class NtmEncoder(nn.Module):
         """
         projected = self.cell.project(self.dropout(self.embed(tokens)))
         read_columns = self.cell.columns(self.read_head.heads * self.read_head.width)
-        row_mask = torch.ones(len(tokens), self.rows, dtype=torch.bool)
+        row_mask = mask.new_ones(len(tokens), self.rows)
         rows, state = arrange_circularly(row_mask), self._begin(row_mask)
         without_padding = mask.all(dim=0).tolist()
         for position, step in enumerate(projected.unbind(dim=1)):

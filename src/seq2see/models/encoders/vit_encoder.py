@@ -97,7 +97,7 @@ class VitEncoder(nn.Module):
         if self.class_token is not None:
             states = torch.cat([self.class_token.expand(len(states), 1, -1), states], dim=1)
         states = self.dropout(states)
-        mask_of_patches = torch.ones(states.shape[:2], dtype=torch.bool)
+        mask_of_patches = states.new_ones(states.shape[:2], dtype=torch.bool)
         for layer in self.layers:
             states = layer(states, mask_of_patches[:, None, None, :])
         states = self.norm(states)

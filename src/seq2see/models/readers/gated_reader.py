@@ -28,9 +28,11 @@ def compute_coordinates(memory: Memory) -> Float[Tensor, "b s 2"]:
     """
     sources, states = memory.mask.shape
     if memory.grid is not None:
-        axes = [torch.linspace(-1, 1, side) if side > 1 else torch.zeros(1) for side in memory.grid]
+        device = memory.mask.device
+        alone = torch.zeros(1, device=device)
+        axes = [torch.linspace(-1, 1, side, device=device) if side > 1 else alone for side in memory.grid]
         return torch.cartesian_prod(*axes).expand(sources, -1, -1)
-    shares = torch.arange(states) / (memory.mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)
+    shares = torch.arange(states, device=memory.mask.device) / (memory.mask.sum(dim=1, keepdim=True) - 1).clamp(min=1)
     return torch.stack([torch.zeros_like(shares), 2 * shares - 1], dim=2)
 
 
