@@ -13,6 +13,7 @@ __all__ = [
     "evaluate",
     "inputs",
     "inspect",
+    "messages",
     "parts",
     "predict",
     "predicted_table",

@@ -16,6 +16,7 @@ from seq2see.cli.data_options import (
     show_findings,
 )
 from seq2see.cli.inputs import warn_of_length
+from seq2see.cli.messages import tell
 from seq2see.cli.progress_bar import counting
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.core.plural import say_count
@@ -73,12 +74,12 @@ def align(
     with counting("aligning", len(pairs)) as seen:
         found = align_pairs(loaded, pairs, truth, name=map_name, head=head, threshold=threshold, progress=seen)
     lines = write_alignment(found.links, pairs, origin)
-    typer.echo(describe_outcome(found, len(pairs)), err=True)
+    tell(describe_outcome(found, len(pairs)))
     if found.ranked is not None:
         print_table(make_console(sys.stdout), table_choices(found.ranked, found.chosen))
     if out is not None:
         write_atomic(out, "".join(f"{line}\n" for line in lines))
-        typer.echo(f"wrote {out}", err=True)
+        tell(f"wrote {out}")
     elif found.ranked is None:
         typer.echo("\n".join(lines))
 

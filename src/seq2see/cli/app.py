@@ -6,7 +6,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
+from pathlib import Path
 from platform import python_version
+from traceback import extract_tb
 from typing import Annotated
 
 import typer
@@ -27,6 +29,7 @@ from seq2see.cli import (
     serve,
     train,
 )
+from seq2see.cli.messages import FOR_ALL, take_verbosity, telling_surroundings, verbosity
 from seq2see.cli.usage import explain_usage
 from seq2see.core.errors import Seq2SeeError
 from seq2see.core.unicode import is_text
@@ -35,21 +38,17 @@ from seq2see.system.processes import own_process
 app = typer.Typer(
     name="seq2see",
     help="Sequence-to-sequence models you can see through: train, predict, evaluate, explain.\n\n"
-    "Start with: seq2see quickstart",
+    f"Start with: seq2see quickstart\n\n{FOR_ALL}",
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+MAX_EXPLAINED = 300  # characters of an error that should not happen
 USAGE_ERROR: type[Exception] = typer.BadParameter.__bases__[0]  # of a command line that names what does not exist
 for command in (quickstart.quickstart, train.train, resume.resume, predict.predict, evaluate.evaluate, inspect.inspect):
-    app.command()(command)
-app.command()(compare.compare)
-app.command()(align.align)
-app.command()(serve.serve)
-app.command()(doctor.doctor)
-app.command()(presets.presets)
-app.command()(parts.parts)
-app.command()(cache.cache)
+    app.command(epilog=FOR_ALL)(command)
+for command in (compare.compare, align.align, serve.serve, doctor.doctor, presets.presets, parts.parts, cache.cache):
+    app.command(epilog=FOR_ALL)(command)
 
 
 def _tell_version(wanted: bool) -> bool:
@@ -70,9 +69,10 @@ def _listen(
 
 
 def main() -> None:
-    """Run a command; print an error that we can explain as one line, with exit code 2 (with --debug, a traceback)."""
-    debug = "--debug" in sys.argv
+    """Run a command; an error is one line, with exit code 2 if it can be explained, else 1 (--verbose: a traceback)."""
+    debug = "--debug" in sys.argv  # a traceback of errors that we can explain, too
     sys.argv = [word for word in sys.argv if word != "--debug"]
+    take_verbosity(sys.argv)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # UTF-8 like our input, whatever the locale; bytes of file names that are not UTF-8 stay as they are
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
@@ -80,7 +80,8 @@ def main() -> None:
     try:
         try:
             _check_words(sys.argv)
-            _run_command()
+            with telling_surroundings():
+                _run_command()
         finally:
             sys.stdout.flush()  # raises an error here if the disk is full
     except (Seq2SeeError, OSError) as error:
@@ -91,6 +92,11 @@ def main() -> None:
         if not isinstance(error, BrokenPipeError):  # the reader, such as head, has closed the pipe
             print(f"seq2see: {_explain(error)}", file=sys.stderr)
         sys.exit(2)
+    except Exception as error:
+        if debug or verbosity.verbose:
+            raise
+        print(f"seq2see: {_explain_unexpected(error)}", file=sys.stderr)
+        sys.exit(1)
 
 
 def _run_command() -> None:
@@ -116,6 +122,16 @@ def _explain(error: Exception) -> str:
     if not isinstance(error, OSError) or not error.strerror:
         return str(error)
     return f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror}."
+
+
+def _explain_unexpected(error: Exception) -> str:
+    """Return one line on a mistake of ours, and how to see all of it."""
+    *_, last = extract_tb(error.__traceback__)
+    what = " ".join(f"{type(error).__name__}: {error}".split())[:MAX_EXPLAINED]
+    return (
+        f"this should not happen: {what} ({Path(last.filename).name}, line {last.lineno}); please report what the same "
+        "command with -v prints."
+    )
 
 
 def _drop_output() -> None:

@@ -20,6 +20,7 @@ from seq2see.cli.data_options import (
     show_findings,
 )
 from seq2see.cli.inputs import check_pairs
+from seq2see.cli.messages import tell
 from seq2see.cli.progress_bar import counting
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import WorkersOption, with_decode_options
@@ -178,4 +179,4 @@ def save_comparison(
         save_page(render_comparison(sheet), out)
     for file in (plot, out):
         if file is not None:
-            typer.echo(f"wrote {file}", err=True)
+            tell(f"wrote {file}")

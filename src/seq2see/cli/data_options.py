@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from seq2see.cli.messages import verbosity
 from seq2see.core.errors import DataError
 from seq2see.data.pairs import Finding, Origin
 
@@ -88,7 +89,17 @@ def keep_inputs(outputs: Sequence[Path | None], inputs: Sequence[Path | None]) -
             raise DataError(f"an output must not replace an input; got {out} for both; choose another file.")
 
 
-def show_findings(findings: list[Finding], *, most: int = 12) -> None:
+def show_findings(findings: list[Finding]) -> None:
+    """Print findings about the data of a command beside its results, the worst first; nothing with --quiet.
+
+    Args:
+        findings: the findings.
+    """
+    if not verbosity.quiet:
+        print_findings(findings)
+
+
+def print_findings(findings: list[Finding], *, most: int = 12) -> None:
     """Print findings about data on standard error, the worst first.
 
     Args:

@@ -11,7 +11,7 @@ from seq2see.cli.data_options import (
     SourceOption,
     TargetOption,
     name_origin,
-    show_findings,
+    print_findings,
 )
 
 
@@ -46,7 +46,7 @@ def doctor(
         splits = {name: name_origin(part, source, target, fields, encoding=encoding) for name, part in parts.items()}
         splits |= {"test": name_origin(test, None, None, fields, encoding=encoding)} if test else {}
     diagnosis = examine(splits)
-    show_findings(list(diagnosis.findings), most=1000)
+    print_findings(list(diagnosis.findings), most=1000)
     for name, pairs in diagnosis.splits.items():
         typer.echo(f"{name}: {describe_pairs(pairs)}, in {splits[name]}")
     if diagnosis.errors:

@@ -17,6 +17,7 @@ from seq2see.cli.data_options import (
     show_findings,
 )
 from seq2see.cli.inputs import check_pairs
+from seq2see.cli.messages import tell
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import WithOption, WorkersOption, warn_of_labels, with_decode_options
 from seq2see.core.errors import Seq2SeeError
@@ -154,4 +155,4 @@ def note_meteor(run: "Run", pairs: "Pairs") -> None:
 
     absence = explain_absence() if pairs.more and run.task.source.name == "image" else None
     if absence:
-        typer.echo(f"note: {absence}", err=True)
+        tell(f"note: {absence}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from seq2see.cli.messages import warn
 from seq2see.core.errors import DataError
 from seq2see.core.plural import say_count
 
@@ -142,7 +143,7 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
         message = (
             f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}; they count as mistakes"
         )
-        typer.secho(message, fg=typer.colors.YELLOW, err=True)
+        warn(message)
 
 
 def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") -> None:
@@ -163,11 +164,9 @@ def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") 
         number, size = long[0]
         who = f"line {number}" if len(lines) > 1 else "the input"
         others = f" (and {len(long) - 1:,} others)" if len(long) > 1 else ""
-        typer.secho(
+        warn(
             f"warning: {who}{others} has {size:,} tokens, and training had none with over {longest:,} "
-            f"(data.max_tokens); expect mistakes and a long wait, {remedy}.",
-            fg=typer.colors.YELLOW,
-            err=True,
+            f"(data.max_tokens); expect mistakes and a long wait, {remedy}."
         )
 
 
@@ -199,7 +198,7 @@ def warn_of_unknown(run: "Run", lines: Sequence[str]) -> None:
         f"warning: {who} {verb} {kind} that the run does not know: {named}{more}; it reads each as the same unknown "
         "token, so expect mistakes."
     )
-    typer.secho(message, fg=typer.colors.YELLOW, err=True)
+    warn(message)
 
 
 def read_lines(file: Path, encoding: str | None = None) -> list[str]:
@@ -220,7 +219,7 @@ def read_lines(file: Path, encoding: str | None = None) -> list[str]:
     chosen = check_encoding(encoding) if encoding is not None else guess_encoding(data, name)
     if encoding is None and chosen != UTF8:
         message = f"warning: {name}: the text is not UTF-8, and is read as {chosen}; --encoding names another."
-        typer.secho(message, fg=typer.colors.YELLOW, err=True)
+        warn(message)
     return split_lines(decode(data, name, chosen))
 
 
@@ -257,7 +256,7 @@ def read_images(images: "Modality", files: Sequence[Path], *, encoding: str | No
     named = [(path, _is_list(file)) for file in files or [Path("-")] for path in _list_images(file, encoding)]
     broken = images.find_broken(path for path, _ in named if path.strip())
     for error in broken.values():
-        typer.secho(f"warning: left out: {error}", fg=typer.colors.YELLOW, err=True)
+        warn(f"warning: left out: {error}")
     kept = ["" if path in broken else path for path, listed in named if listed or path not in broken]
     if not any(path.strip() for path in kept):
         raise DataError("there is no image to read; give images, or folders that hold some.")

@@ -10,6 +10,7 @@ import typer
 
 from seq2see.cli.data_options import EncodingOption, keep_inputs
 from seq2see.cli.inputs import warn_of_length, warn_of_unknown
+from seq2see.cli.messages import verbosity
 from seq2see.cli.predicted_table import choose_kind, gather_inputs, save_table
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.cli.search_options import (
@@ -192,7 +193,7 @@ def predict_lines(
     from rich.progress import Progress
 
     console = Console(stderr=True)
-    with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal) as bar:
+    with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal or verbosity.quiet) as bar:
         task = bar.add_task("predicting", total=len(lines))
         for start in range(0, len(lines), CHUNK):
             chunk = slice(start, start + CHUNK)

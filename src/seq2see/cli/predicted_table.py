@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from seq2see.cli.inputs import name_input, read_inputs, read_lines
+from seq2see.cli.messages import warn
 from seq2see.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def find_image_files(run: "Run", cells: list[str], file: Path) -> list[str]:
     paths = resolve_images(cells, file)
     broken = run.task.source.find_broken(path for path in paths if path)
     for error in broken.values():
-        typer.secho(f"warning: left out: {error}", fg=typer.colors.YELLOW, err=True)
+        warn(f"warning: left out: {error}")
     return ["" if path in broken else path for path in paths]
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from seq2see.cli.messages import verbosity
+
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
@@ -25,6 +27,6 @@ def counting(what: str, total: int) -> Iterator[Callable[..., None]]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal or verbosity.quiet, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count=1: bar.advance(task, count)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from seq2see.cli.messages import tell
 from seq2see.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def quickstart(
     load_config(
         base={**base, "data": {"train": str(place)}}, settings=settings or []
     )  # finds mistakes before data is made
-    typer.echo(f"making {MADE.get(task, 'sequences')} in {place} ...", err=True)
+    tell(f"making {MADE.get(task, 'sequences')} in {place} ...")
     files = make_files(task, span, place)
     from seq2see.cli.training_report import run_training
     from seq2see.runs.folder import RunFolder

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from seq2see.cli.data_options import keep_inputs
+from seq2see.cli.messages import warn
 from seq2see.core.errors import SearchError
 from seq2see.search.option_description import OptionDescription
 from seq2see.search.options import OPTIONS, DecodeOptions
@@ -116,7 +117,7 @@ def warn_of_labels(run: "Run", options: DecodeOptions | None = None, **others: o
     flags = [f"--{name.replace('_', '-')}" for name in given if name != "n_best"]
     if flags and not run.task.writes_text:
         message = f"warning: this run chooses labels and writes nothing; without effect: {', '.join(flags)}"
-        typer.secho(message, fg=typer.colors.YELLOW, err=True)
+        warn(message)
 
 
 def read_prefixes(prefix: str | None, file: Path | None, count: int) -> list[str]:

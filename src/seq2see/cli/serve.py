@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from seq2see.cli.messages import tell
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.bounds import BATCH_TOKENS, Bounds
@@ -172,7 +173,7 @@ def run_server(server: "Server", *, host: str, port: int, threads: int, protecte
     torch.set_num_threads(threads)
     listening = open_socket(host, port)
     if host not in ("127.0.0.1", "::1", "localhost") and not protected:
-        typer.echo("note: everybody who can reach this computer may use it; set SEQ2SEE_TOKEN to a token.", err=True)
+        tell("note: everybody who can reach this computer may use it; set SEQ2SEE_TOKEN to a token.")
     names = ", ".join(server.handler.registry.names)
     address = name_address(listening, encrypted=server.config.ssl_certfile is not None)
     typer.echo(f"serving {names} at {address} (Ctrl-C ends)", err=True)
@@ -242,5 +243,5 @@ def load_registry(
     if found and len(broken) == len(found):
         raise Seq2SeeError(f"{broken[0].error}")
     for each in unusable:
-        typer.echo(f"note: {each.error}", err=True)
+        tell(f"note: {each.error}")
     return registry

@@ -28,7 +28,12 @@ def train(
             "--from", "--init", help="A run to start from, with its model, tokenizers and weights (fine-tuning)."
         ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder; else runs/NAME, by the name of the data.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The run folder.", show_default="runs/NAME, by the name of the data")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan, its time, memory and run folder, and write nothing.")
+    ] = False,
 ) -> None:
     """Train a model on your pairs. The same command continues a training that was stopped, also for more updates.
 
@@ -44,14 +49,18 @@ def train(
     if len(files) > 1:
         raise ConfigError(f"give one data file or config; got {' and '.join(files)}; settings are written key=value.")
     data = name_data(Path(files[0]) if files else None, source, target)
-    from seq2see.cli.training_report import run_training
+    from seq2see.cli.training_report import run_training, show_plan
     from seq2see.data.formats.encodings import check_encoding
     from seq2see.training.arguments import make_request
 
     columns = name_fields(fields)
     settings += [f"data.encoding={check_encoding(encoding)}"] if encoding is not None else []
     folder = out or name_folder(data if isinstance(data, Path) else data[0])
-    run_training(make_request(data, out=folder, valid=valid, test=test, fields=columns, init=init, settings=settings))
+    request = make_request(data, out=folder, valid=valid, test=test, fields=columns, init=init, settings=settings)
+    if dry_run:
+        show_plan(request)
+    else:
+        run_training(request)
 
 
 def name_data(main: Path | None, source: Path | None, target: Path | None) -> Path | tuple[Path, Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from rich.console import Console
 
 from seq2see.cli.inspect import print_trace
+from seq2see.cli.messages import verbosity
 from seq2see.core.plural import say_count
 from seq2see.core.registry import shorten
 from seq2see.data.formats.image_paths import is_image
@@ -13,8 +14,9 @@ from seq2see.render.terminal.terminal_evaluation import make_metric_table
 from seq2see.runs.evaluation import Evaluation, find_attention
 from seq2see.system.console import make_console, print_table
 from seq2see.training.api import train_request
+from seq2see.training.dry_run import describe_dry_run
 from seq2see.training.events import Finished
-from seq2see.training.outcome import ReportFiles, evaluate_job, write_outcome
+from seq2see.training.outcome import ReportFiles, describe_outcome, evaluate_job, write_outcome
 from seq2see.training.request import TrainingRequest
 
 
@@ -28,16 +30,30 @@ def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
     Raises:
         SystemExit: with code 130 if the training was interrupted.
     """
-    console = make_console()
+    console = make_console(quiet=verbosity.quiet)
     try:
         training = train_request(request, console=console)
     except KeyboardInterrupt:
         console.print("Run the same command again to go on.")
         raise SystemExit(130) from None
+    if verbosity.quiet:
+        for line in describe_outcome(training.evaluate()):
+            make_console().print(line, soft_wrap=True)
+        return
     run, result = evaluate_job(training.job, training.load())
     show_result(console, training.finished, result, examples)
     console.print(f"\n{run.agreement}", soft_wrap=True)
     show_files(console, write_outcome(run, result), result, Path(request.folder.path), trust=bool(training.job.code))
+
+
+def show_plan(request: TrainingRequest) -> None:
+    """Print on standard output what a training would do.
+
+    Args:
+        request: the configuration and the run folder.
+    """
+    for line in describe_dry_run(request):
+        print(line)
 
 
 def show_result(console: Console, finished: Finished, result: Evaluation, examples: int) -> None:

@@ -43,6 +43,15 @@ def _keep_memory() -> None:
         mallopt(MMAP_THRESHOLD, MAX_KEPT_BYTES)
 
 
+def measure_memory() -> int:
+    """Return the most bytes of memory that this process has had at once; 0 where the system does not tell."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
 @contextmanager
 def starting_workers(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
     """Let processes that are started inside the block ignore some signals, and not import the main module.

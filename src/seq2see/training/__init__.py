@@ -12,6 +12,7 @@ __all__ = [
     "data_parallel",
     "description",
     "distillation_teachers",
+    "dry_run",
     "ema",
     "epochs",
     "events",

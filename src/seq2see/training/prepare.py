@@ -57,13 +57,16 @@ from seq2see.training.validation import measure
 PLURAL = {"text": "texts", "images": "images"}
 
 
-def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int], None] | None = None) -> Job:
+def prepare_training(
+    request: TrainingRequest, *, progress: Callable[[int, int], None] | None = None, fill: bool = True
+) -> Job:
     """Check the data and the configuration of a request, make everything ready, and open the run folder.
 
     Args:
         request: what to train, on what, and where.
         progress: called with how many sources are ready and how many there are, where that takes long; None: nobody is
             told.
+        fill: whether to prepare all sources now, where that takes long; else each when it is first needed.
 
     Raises:
         DataError: the data has an error that the data doctor finds, or does not suit the configuration.
@@ -81,7 +84,7 @@ def prepare_training(request: TrainingRequest, *, progress: Callable[[int, int],
         with request.loaded.naming_places():
             again = not request.wrote_data and holds_run(folder, config)
             lock = held.enter_context(lock_folder(folder)) if again else None
-            job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress)
+            job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress, fill=fill)
         going_on = _take_limits(job) if again and folder.has_task and changes_limits(folder, config) else ""
         if not (again and folder.has_task):
             lock = lock or held.enter_context(lock_folder(folder))
@@ -112,6 +115,7 @@ def prepare_job(
     *,
     near: list[Path],
     progress: Callable[[int, int], None] | None = None,
+    fill: bool = True,
 ) -> Job:
     """Do everything that can fail because of configuration or data, before anything but the cache is written.
 
@@ -121,6 +125,7 @@ def prepare_job(
         diagnosis: the pairs of each split, as the data doctor has read them.
         near: folders in which code of the user's own is looked for, before the current one.
         progress: called with how many sources are ready and how many there are; None: nobody is told.
+        fill: whether to prepare all sources now, where that takes long.
     """
     code = admit(config.model_dump(), [folder.path / "code", *near, Path.cwd()], trust=True, owner="")
     splits = dict(diagnosis.splits)
@@ -144,7 +149,7 @@ def prepare_job(
     teachers = open_teachers(config.train.distillation, task, model)
     _try(config, task, model, teachers, splits["train"].take([0]))
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
-    for name, store in stores.items():
+    for name, store in stores.items() if fill else ():
         store.source.fill(training=name == "train", progress=progress)
     taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
