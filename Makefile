@@ -32,7 +32,7 @@ measure:  ## how the source is laid out, in numbers beside their goals
 	$(PYTHON) -m venv .venv
 
 .venv/installed: .venv/bin/python pyproject.toml constraints.txt
-	$(BIN)/python -m pip install --quiet -e .
+	$(BIN)/python -m pip install --quiet -e ".[serve]"
 	touch $@
 
 .venv/tested: .venv/installed

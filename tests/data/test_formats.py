@@ -505,4 +505,4 @@ def test_parquet_is_read_as_json_lines_are(tmp_path: Path) -> None:
 
 def test_parquet_without_pyarrow_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert "pip install 'seq2see[parquet]'" in refuse(tmp_path, b"PAR1", "x.parquet")
+    assert '[parquet]"; or use CSV' in refuse(tmp_path, b"PAR1", "x.parquet")

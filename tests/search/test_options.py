@@ -46,7 +46,7 @@ def test_the_python_call_has_every_option_with_its_type() -> None:
 
 
 def test_http_requests_and_the_page_have_every_option_with_its_help() -> None:
-    pytest.importorskip("fastapi", reason="serving needs the extra: pip install 'seq2see[serve]'")
+    pytest.importorskip("fastapi", reason="serving needs the extra serve")
     from seq2see.serve.bounds import Bounds
     from seq2see.serve.requests import ExplainRequest, PredictRequest
     from seq2see.serve.responses import describe_options

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi", reason="serving needs the extra: pip install 'seq2see[serve]'")
+pytest.importorskip("fastapi", reason="serving needs the extra serve")
 
 from PIL import Image
 from planted import configure_planted, write_planted

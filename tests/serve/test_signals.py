@@ -60,4 +60,4 @@ def test_what_cannot_be_served_is_one_sentence(
     assert "no such run folder" in refused(seq2see("serve", tmp_path / "none"))
     assert "cannot listen" in refused(seq2see("serve", folders[0], "--host", "256.0.0.1"))
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert "pip install 'seq2see[serve]'" in refused(seq2see("serve", folders[0]))
+    assert '[serve]"' in refused(seq2see("serve", folders[0]))

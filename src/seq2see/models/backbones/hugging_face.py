@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from seq2see.core.errors import ConfigError
+from seq2see.core.installation import say_install
 from seq2see.models.backbones.backbone import Backbone, FeatureMap
 
 HUGGING_FACE_PREFIX = "transformers:"  # before the name of a model on the hub, or of a folder
@@ -34,7 +35,7 @@ class HuggingFaceBackbone(Backbone):
     pretrained = True
 
     def __init__(self, name: str, *, image_size: int) -> None:
-        library = import_package("transformers", f"{HUGGING_FACE_PREFIX}{name}", ("transformers",))
+        library = import_package("transformers", f"{HUGGING_FACE_PREFIX}{name}", extra="transformers")
         mean, std = _read_scaling(library, name)
         super().__init__(mean=[255 * value for value in mean], std=[255 * value for value in std])
         try:
@@ -61,18 +62,18 @@ class HuggingFaceBackbone(Backbone):
         return [_arrange(states) for states in reshaped or (*output.hidden_states[:-1], output.last_hidden_state)]
 
 
-def import_package(module: str, backbone: str, packages: Sequence[str]) -> Any:  # modules of others have no types
-    """Import a package that a backbone needs, or raise an error that says which packages to install.
+def import_package(module: str, backbone: str, *, extra: str) -> Any:  # modules of others have no types
+    """Import a package that a backbone needs, or raise an error that says how to install it.
 
     Args:
         module: the module to import.
         backbone: the name of the backbone, for the error message.
-        packages: the names of all packages to install, for the error message.
+        extra: the extra of ours that brings it, for the error message.
     """
     try:
         return import_module(module)
     except ImportError as error:
-        raise ConfigError(f"backbone {backbone} needs more packages; run: pip install {' '.join(packages)}") from error
+        raise ConfigError(f"backbone {backbone} needs more packages; run: {say_install(extra=extra)}") from error
 
 
 def _read_scaling(library: Any, name: str) -> tuple[Sequence[float], Sequence[float]]:
