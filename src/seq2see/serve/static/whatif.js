@@ -26,9 +26,12 @@ function editTarget(studio, request, trace, place) {
   const before = trace.ids.slice(0, place);
   const token = trace.target_tokens[place];
   const choices = (trace.top_tokens?.[place] ?? []).map((choice) => {
-    const button = make("button", { type: "submit", class: choice.id === trace.ids[place] ? "own" : null },
+    const button = make("button", { type: "button", class: choice.id === trace.ids[place] ? "own" : null },
       make("bdi", { dir: "auto" }, showText(choice.text)), make("span", { class: "confidence" }, formatChance(choice.confidence)));
-    button.addEventListener("click", () => changeRequest(studio, request, { prefix_ids: [...before, choice.id], prefix: null }));
+    button.addEventListener("click", () => {
+      button.closest("dialog").close();
+      changeRequest(studio, request, { prefix_ids: [...before, choice.id], prefix: null });
+    });
     return make("li", {}, button);
   });
   const box = make("input", { type: "text", dir: "auto", placeholder: "or type it", "aria-label": "Write instead" });
@@ -47,7 +50,7 @@ function openDialog(title, content, onSubmit) {
   const form = make("form", { method: "dialog" }, make("h2", {}, title), ...content,
     make("div", { class: "buttons" }, make("button", { type: "submit", class: "primary" }, "Change it"), makeCancel()));
   const dialog = make("dialog", { "aria-label": title }, form);
-  form.addEventListener("submit", (event) => !event.submitter || event.submitter.matches(".primary") ? onSubmit() : null);
+  form.addEventListener("submit", onSubmit);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -234,7 +234,9 @@ function listen(view, root) {
   });
   root.addEventListener("click", (event) => find(event) && !view.looking && pick(view, find(event)));
   root.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && event.target.matches?.("[data-row]")) pick(view, event.target);
+    if (event.key !== "Enter" || !event.target.matches?.("th[data-row], td[data-row]")) return;
+    event.preventDefault(); // or the key would also submit the dialog that it opens
+    pick(view, event.target);
   });
 }
 
