@@ -167,7 +167,7 @@ def test_a_header_of_another_length_is_refused(folder: RunFolder, length: int) -
 
 def test_the_header_says_how_large_each_tensor_is(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "x", Checkpoint({"a": torch.zeros(2, 3), "b": torch.zeros(5)}, {}))
-    assert dict(read_weights_header(tmp_path / "x").sizes) == {"a": 6, "b": 5}
+    assert {n: f.shape for n, f in read_weights_header(tmp_path / "x").tensors.items()} == {"a": (2, 3), "b": (5,)}
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float64, torch.int64])
@@ -225,3 +225,20 @@ def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
     assert read_run_file(tmp_path / "x", most=3) == b"abc"
     with pytest.raises(CheckpointError, match=r"x: the file must have at most 2 bytes; got more"):
         read_run_file(tmp_path / "x", most=2)
+
+
+def test_weights_of_another_model_are_refused_before_they_are_read(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = read_checkpoint(folder.weights_file)
+    write_checkpoint(folder.weights_file, Checkpoint({**checkpoint.tensors, "more": torch.zeros(1)}, checkpoint.facts))
+    monkeypatch.setattr("seq2see.runs.folder.read_checkpoint", lambda path: pytest.fail("the values were read"))
+    assert "the weights must fit the model" in refuse(folder)
+    assert "'more'" in refuse(folder)
+
+
+def test_weights_of_another_type_are_refused(folder: RunFolder) -> None:
+    checkpoint = read_checkpoint(folder.weights_file)
+    tensors = {name: tensor.double() for name, tensor in checkpoint.tensors.items()}
+    write_checkpoint(folder.weights_file, Checkpoint(tensors, checkpoint.facts))
+    assert "the weights must fit the model" in refuse(folder)

@@ -85,3 +85,14 @@ def test_going_on_removes_what_comes_later_and_tells_what_is_lost(file: Path, ca
 def test_a_folder_in_its_place_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"this must be a file; got a folder; remove it"):
         read_rows(tmp_path)
+
+
+def test_a_complete_training_has_its_last_row(file: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A file that was cut between two lines has no damaged line."""
+    assert read_rows(file, last=12) == ROWS
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:2]))
+    assert read_rows(file) == ROWS[:2]
+    assert not caplog.records
+    assert read_rows(file, last=12) == ROWS[:2]
+    assert "without the validation after update 12; the file is cut short" in caplog.text

@@ -16,7 +16,7 @@ from seq2see.core.errors import CheckpointError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.runs.run_file import naming_failures
-from seq2see.runs.weights_header import WeightsHeader, read_weights_header
+from seq2see.runs.weights_header import TensorForm, WeightsHeader, read_weights_header
 from seq2see.system.files import write_atomic
 
 FORMAT = "seq2see 2"  # of a checkpoint file
@@ -34,6 +34,25 @@ class Checkpoint:
 
     tensors: Mapping[str, Tensor]
     facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A checkpoint without the values of its tensors.
+
+    Args:
+        forms: the form of each tensor by name; a tensor that is shared may have several names.
+        facts: everything else.
+    """
+
+    forms: Mapping[str, TensorForm]
+    facts: Mapping[str, Any]
+
+    @property
+    def last_update(self) -> int | None:
+        """Return the update after which the training was complete; None if it is to go on."""
+        update = self.facts.get("update") if self.facts.get("complete") else None
+        return update if type(update) is int else None
 
 
 def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
@@ -97,6 +116,21 @@ def read_checkpoint_header(path: Path) -> WeightsHeader:
     if header.metadata.get("format") != FORMAT or "facts" not in header.metadata:
         raise CheckpointError(f"{path}: this file was not written by this version of seq2see; train again.")
     return header
+
+
+def read_outline(path: Path) -> Outline:
+    """Return what a checkpoint says of itself before the values of its tensors; the digest is not checked.
+
+    Args:
+        path: the file.
+
+    Raises:
+        CheckpointError: the file is missing, cannot be read, is no whole file, or is of another format.
+    """
+    header = read_checkpoint_header(path)
+    names, facts = (_read_object(path, header.metadata.get(key, "{}")) for key in ("names", "facts"))
+    others = {name: header.tensors[first] for name, first in names.items() if first in header.tensors}
+    return Outline({**others, **header.tensors}, facts)
 
 
 def _read_object(path: Path, text: str) -> dict[str, Any]:

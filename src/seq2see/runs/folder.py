@@ -12,16 +12,16 @@ from torch import Tensor
 from seq2see import __version__
 from seq2see.config.load import load_config
 from seq2see.config.schema import Config
-from seq2see.core.errors import CheckpointError, ConfigError, TokenError
+from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError, TokenError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.data.modalities.learn import read_modality, read_target
 from seq2see.models.network import Network
-from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, read_checkpoint_header, write_checkpoint
+from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, read_outline, write_checkpoint
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.config_digest import add_digest, check_config_file
 from seq2see.runs.metrics_file import Row, read_rows
-from seq2see.runs.model_limits import build_within, check_decoding, require_memory
+from seq2see.runs.model_limits import build_within, check_cells, check_decoding, require_memory
 from seq2see.runs.run_file import MAX_FORMAT_BYTES, MAX_TOKENIZER_BYTES, copy_run_files, is_there, read_run_file
 from seq2see.system.files import DRAFT, write_atomic
 from seq2see.system.foreign_code import admit
@@ -92,8 +92,8 @@ class RunFolder:
     @property
     def files(self) -> list[Path]:
         """Return the files that a run is loaded from, which need not exist."""
-        named = [self.config_file, self.format_file, self.weights_file, self.agreement_file]
-        return [*named, *map(self._tokenizer_file, SIDES)]
+        tokenizers = [self._tokenizer_file(side) for side in SIDES]
+        return [self.config_file, self.format_file, self.weights_file, self.agreement_file, *tokenizers]
 
     def holds_run(self) -> bool:
         """Return whether a run has begun in the folder; anything else in it is an error.
@@ -159,9 +159,7 @@ class RunFolder:
         except FileNotFoundError:
             found = 1  # the first format had no such file
         except (ValueError, KeyError, TypeError):
-            raise CheckpointError(
-                f"{self.format_file}: the file is damaged; copy the run again, or train anew."
-            ) from None
+            raise CheckpointError(f"{self.format_file}: the file is damaged; copy the run again.") from None
         if found != FORMAT or type(found) is not int:
             remedy = "train the run again" if found in list(range(FORMAT)) else "install a newer seq2see"
             raise CheckpointError(
@@ -200,9 +198,8 @@ class RunFolder:
             config: the configuration, whose model and tokens are saved with them.
             facts: what else is known of them, such as their update; JSON values.
         """
-        digests = {side: self._tokenizer_digest(side) for side in SIDES}
-        known = {**facts, "tokenizers": digests, "model": _shape(config)}
-        write_checkpoint(self.weights_file, Checkpoint(tensors, known))
+        known = {"tokenizers": {side: self._tokenizer_digest(side) for side in SIDES}, "model": _shape(config)}
+        write_checkpoint(self.weights_file, Checkpoint(tensors, {**facts, **known}))
 
     def read_weights(self, config: Config) -> Checkpoint:
         """Read the weights that predict.
@@ -211,7 +208,12 @@ class RunFolder:
             config: the configuration; its model must be the one they were trained with, and the tokenizers theirs.
         """
         checkpoint = read_checkpoint(self.weights_file)
-        tokenizers, model = checkpoint.facts.get("tokenizers"), checkpoint.facts.get("model")
+        self._check_facts(checkpoint.facts, config)
+        return checkpoint
+
+    def _check_facts(self, facts: Mapping[str, Any], config: Config) -> None:
+        """Refuse weights that were trained with other tokenizers, or with another model."""
+        tokenizers, model = facts.get("tokenizers"), facts.get("model")
         if not isinstance(tokenizers, dict) or not isinstance(model, dict):
             raise CheckpointError(
                 f"{self.weights_file}: the file is damaged (its facts); copy the run again, or train anew."
@@ -224,7 +226,6 @@ class RunFolder:
             raise ConfigError(
                 f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
             )
-        return checkpoint
 
     def open(self, *, trust: bool = False) -> tuple[Config, Task, Network]:
         """Return configuration, task and model, with the weights that predict, in evaluation mode.
@@ -234,19 +235,18 @@ class RunFolder:
         """
         config = self.read_config()
         admit(config.model_dump(), [self.path / "code"], trust=trust, owner=str(self.path))
-        task, header = self.read_task(config), read_checkpoint_header(self.weights_file)
+        task, outline = self.read_task(config), read_outline(self.weights_file)
         require_memory(self.weights_file)
-        model = build_within(task, config, header, name=str(self.config_file))
+        try:
+            model = build_within(task, config, outline.forms, name=str(self.config_file))
+        except Seq2SeeError:
+            self._check_facts(outline.facts, config)  # an edit of the configuration explains it best
+            raise
+        check_cells(model, name=str(self.config_file), trust=trust)
         weights = self.read_weights(config)
         task = task.with_saved_state(weights.facts)
         check_decoding(task, config, name=str(self.config_file), trust=trust)
-        try:
-            model.load_state_dict(dict(weights.tensors))
-        except (RuntimeError, TypeError, ValueError):
-            raise CheckpointError(
-                f"the weights in {self.path} must fit the model of its configuration; got others, perhaps of another "
-                "version of seq2see; train it again."
-            ) from None
+        model.load_state_dict(dict(weights.tensors))
         return config, task, model.eval()
 
     def copy_to(self, path: Path) -> None:
@@ -260,7 +260,7 @@ class RunFolder:
 
     def checkpoints(self) -> list[Path]:
         """Return the checkpoints to go on from, newest first."""
-        return sorted(self.checkpoint_folder.glob("update-*.safetensors"), reverse=True)
+        return sorted(self.checkpoint_folder.glob(f"update-{9 * '[0-9]'}.safetensors"), reverse=True)
 
     def checkpoint_file(self, update: int) -> Path:
         """Return the file of the checkpoint after an update.
@@ -272,7 +272,8 @@ class RunFolder:
 
     def read_metrics(self) -> list[Row]:
         """Return what was measured while training, without damaged lines."""
-        return read_rows(self.metrics_file)
+        last = read_outline(self.weights_file).last_update if self.weights_file.is_file() else None
+        return read_rows(self.metrics_file, last=last)
 
     def _tokenizer_file(self, side: str) -> Path:
         return self.path / f"{side}.tokenizer.json"

@@ -25,15 +25,18 @@ log = logging.getLogger("seq2see")
 CHECKED = re.compile(r'(?P<content>\{.*), "crc32": "(?P<checksum>[0-9a-f]{8})"\}')
 
 
-def read_rows(file: Path) -> list[Row]:
-    """Return what was measured, without damaged lines, of which one warning tells.
+def read_rows(file: Path, *, last: int | None = None) -> list[Row]:
+    """Return what was measured, without damaged lines; one warning tells of them, or of rows that are missing.
 
     Args:
         file: metrics.jsonl; it need not exist.
+        last: the update of the last row of a training that is complete; None if it may go on.
     """
     rows, damaged = _read(file)
     if damaged:
         log.warning("%s: %s left out.", file, say_count(damaged, "damaged line"))
+    elif last is not None and file.exists() and all(row["update"] != last for row in rows):
+        log.warning("%s: without the validation after update %s; the file is cut short.", file, f"{last:,}")
     return rows
 
 

@@ -17,7 +17,7 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
 from seq2see.core.registry import shorten
 from seq2see.models.network import Network
-from seq2see.runs.weights_header import WeightsHeader
+from seq2see.runs.weights_header import TensorForm
 from seq2see.search.factory import choose_search, read_search
 from seq2see.system.free_memory import read_free_memory
 from seq2see.tasks.task import Task
@@ -26,7 +26,22 @@ MAX_OPTION = 1_000_000  # of any whole number of a model
 SPARE_BYTES = 16_000_000  # of one tensor that is computed, such as a table of positions
 WIDEST = 8  # bytes of a number
 SPARE_TENSORS = 1_000
-COPIES = 4  # tensors are shared only after they were made
+COPIES = 2  # of a tensor while it is drawn
+MAX_MAP_BYTES = 2**28  # of one map of a convolution over an image
+MAX_CELLS = 5_000  # of an image, for a run that is not trusted
+MAX_IMAGE_WEIGHTS = 2**27  # of attention between the cells of an image, in all heads of a layer
+DTYPES = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
 MAX_DECODED = 100_000  # tokens of all hypotheses of one source, for a run that is not trusted
 MAX_HYPOTHESES = 1_000
 
@@ -35,14 +50,15 @@ class SizeGuard(TorchDispatchMode):
     """Refuses tensors beyond a budget, for the code inside a `with`, before they are allocated.
 
     Args:
-        header: the header of the weights of the model that is built.
+        forms: the tensors of the model that is built, by name.
     """
 
-    def __init__(self, header: WeightsHeader) -> None:
+    def __init__(self, forms: Mapping[str, TensorForm]) -> None:
         super().__init__()
-        self.largest = WIDEST * max([*header.sizes.values(), 0]) + SPARE_BYTES
-        self.bytes = COPIES * WIDEST * sum(header.sizes.values()) + 4 * SPARE_BYTES
-        self.tensors = 16 * len(header.sizes) + SPARE_TENSORS
+        sizes = [form.bytes for form in forms.values()]
+        self.largest = COPIES * max([*sizes, 0]) + SPARE_BYTES
+        self.bytes = COPIES * sum(sizes) + 4 * SPARE_BYTES
+        self.tensors = 16 * len(sizes) + SPARE_TENSORS
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None
@@ -53,6 +69,9 @@ class SizeGuard(TorchDispatchMode):
         if not shapes:
             size = func(*args, **{**options, "device": "meta"}) if "device" in options else torch.empty(0)
             self._spend(size.numel() * size.element_size() if isinstance(size, torch.Tensor) else 0)
+        elif func is torch.ops.aten.convolution.default:
+            if _measure_map(*args) > MAX_MAP_BYTES:
+                raise TooLargeError
         elif len(shapes) > 1:
             with suppress(RuntimeError):  # no operation that broadcasts
                 self._require(WIDEST * prod(torch.broadcast_shapes(*shapes)))
@@ -74,33 +93,52 @@ class TooLargeError(Exception):
     """Is a model that would be larger than its weights."""
 
 
-def build_within(task: Task, config: Config, header: WeightsHeader, *, name: str) -> Network:
-    """Build the model of a configuration, no larger than its weights.
+def build_within(task: Task, config: Config, forms: Mapping[str, TensorForm], *, name: str) -> Network:
+    """Build the model of a configuration, which must have the tensors of its weights, before their values are read.
 
     Args:
         task: the task with its tokenizers.
         config: the configuration.
-        header: the header of the weights.
+        forms: the tensors of the weights, by name.
         name: the name of the configuration in errors.
 
     Raises:
-        ConfigError: the configuration has numbers out of range, or describes a larger model, or none.
+        ConfigError: the configuration has numbers out of range, or describes another model, or none.
     """
     for key, number in _list_numbers(config.model_dump(include={"model", "tokens"})):
         if abs(number) > MAX_OPTION:
             raise ConfigError(f"{name}: {key} must be at most {MAX_OPTION:,}; got {shorten(number)}; undo the edit.")
     try:
-        with SizeGuard(header):
-            return task.build(config)
+        with SizeGuard(forms):
+            model = task.build(config)
     except Seq2SeeError:
         raise
     except Exception as error:
         if _find(error, TooLargeError):
+            count = sum(prod(form.shape) for form in forms.values())
             raise ConfigError(
-                f"{name}: the model must be as large as its weights ({sum(header.sizes.values()):,} numbers); got a "
-                "larger one; copy the run again, or train anew."
+                f"{name}: the model must be as large as its weights ({count:,} numbers); got a larger one; copy the "
+                "run again, or train anew."
             ) from None
         raise ConfigError(f"{name}: the model cannot be built: {_say(error)}; copy the run again.") from error
+    tensors = model.state_dict()
+    wrong = [name for name in {**tensors, **forms} if not _fits(tensors.get(name), forms.get(name))]
+    if wrong:
+        raise CheckpointError(
+            f"{name}: the weights must fit the model of the configuration; got other tensors (such as "
+            f"{shorten(min(wrong))}), perhaps of another version of seq2see; copy the run again, or train it again."
+        )
+    return model
+
+
+def _fits(tensor: torch.Tensor | None, form: TensorForm | None) -> bool:
+    return tensor is not None and form is not None and (tensor.dtype, tensor.shape) == (DTYPES[form.dtype], form.shape)
+
+
+def _measure_map(pixels: torch.Tensor, weight: torch.Tensor, bias: object, stride: Sequence[int], *_: object) -> int:
+    """Return at most how many bytes the output of a convolution has."""
+    places = prod(-(-side // step) for side, step in zip(pixels.shape[2:], stride, strict=False))
+    return pixels.shape[0] * weight.shape[0] * places * pixels.element_size()
 
 
 def require_memory(path: Path) -> None:
@@ -149,6 +187,26 @@ def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> Non
         raise ConfigError(
             f"{name}: a search must decode at most {MAX_HYPOTHESES:,} hypotheses and {MAX_DECODED:,} tokens a source; "
             f"got {hypotheses:,} of {longest:,} tokens; add --trust if you trust the run."
+        )
+
+
+def check_cells(model: Network, *, name: str, trust: bool) -> None:
+    """Refuse an encoder that divides an image into very many cells, unless the run is trusted.
+
+    Args:
+        model: the model; one that reads texts has no cells.
+        name: the name of the configuration in errors.
+        trust: whether the user trusts the run.
+
+    Raises:
+        ConfigError: there are too many cells, or too many heads that compare all of them.
+    """
+    cells = getattr(model.encoder, "cells", 0)
+    heads = max([getattr(module, "heads", 0) for module in model.modules()])
+    if not trust and (cells > MAX_CELLS or heads * cells**2 > MAX_IMAGE_WEIGHTS):
+        raise ConfigError(
+            f"{name}: an image must have at most {MAX_CELLS:,} cells, and {MAX_IMAGE_WEIGHTS:,} attention weights "
+            f"between them; got {cells:,} cells and {heads * cells**2:,} weights; add --trust if you trust the run."
         )
 
 

@@ -12,9 +12,28 @@ from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
 from seq2see.runs.run_file import MAX_HEADER_BYTES, naming_failures, open_run_file
 
+# bytes of a number of each type
 BYTES = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1}
-MAX_TENSORS = 100_000
+MAX_TENSORS = 20_000
 MAX_AXES = 8
+
+
+@dataclass(frozen=True)
+class TensorForm:
+    """What a tensor is without its values.
+
+    Args:
+        dtype: its type, as safetensors names it: F32, I64 and so on.
+        shape: its shape.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """Return the bytes of its values."""
+        return BYTES[self.dtype] * prod(self.shape)
 
 
 @dataclass(frozen=True)
@@ -22,11 +41,11 @@ class WeightsHeader:
     """What a file of weights says of itself before its values.
 
     Args:
-        sizes: the number of elements of each tensor, by name.
+        tensors: the form of each tensor, by name.
         metadata: its metadata, texts by name.
     """
 
-    sizes: Mapping[str, int]
+    tensors: Mapping[str, TensorForm]
     metadata: Mapping[str, str]
 
 
@@ -75,7 +94,8 @@ def _check(header: object, size: int) -> WeightsHeader:
     ends = [0, *(end for _, end in spans)]
     if any(start != before for (start, _), before in zip(spans, ends, strict=False)) or ends[-1] != size:
         raise ValueError("its tensors do not fill it")
-    return WeightsHeader({name: prod(entry["shape"]) for name, entry in entries.items()}, metadata)
+    forms = {name: TensorForm(entry["dtype"], tuple(entry["shape"])) for name, entry in entries.items()}
+    return WeightsHeader(forms, metadata)
 
 
 def _check_entry(name: str, entry: object) -> tuple[int, int]:

@@ -108,6 +108,11 @@ class CnnEncoder(nn.Module):
         side = max(self.sides)
         return Memory(states=states, mask=cells, values=values, summary=states.mean(dim=1), grid=(side, side))
 
+    @property
+    def cells(self) -> int:
+        """Return how many states an image has."""
+        return max(self.sides) ** 2
+
     def places(self) -> Float[Tensor, "y x d"] | None:
         """Return the position encoding of each cell, if there is one."""
         side = max(self.sides)

@@ -105,6 +105,11 @@ class VitEncoder(nn.Module):
             return Memory(states=states, mask=mask_of_patches, summary=states.mean(dim=1), grid=grid)
         return Memory(states=states[:, 1:], mask=mask_of_patches[:, 1:], summary=states[:, 0], grid=grid)
 
+    @property
+    def cells(self) -> int:
+        """Return how many patches an image has."""
+        return self.positions.shape[0] * self.positions.shape[1]
+
     def places(self) -> Float[Tensor, "y x d"]:
         """Return the position vectors of all patches."""
         return self.positions
