@@ -25,6 +25,7 @@ from seq2see.runs.folder import RunFolder
 from seq2see.training import process_group
 from seq2see.training.events import Stepped, Validated
 from seq2see.training.parallel_plan import ParallelPlan, cut, plan_workers, restore_plan
+from seq2see.training.training_state import SavedPlan
 from seq2see.training.worker_process import limit_sending
 
 # every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer
@@ -76,7 +77,7 @@ def test_processes_and_threads_follow_from_model_cores_and_configuration(monkeyp
     seeing.encoder = nn.Module()
     seeing.encoder.image_size = 32  # type: ignore[assignment]
     assert plan_workers(Train(batch_tokens=128), seeing) == ParallelPlan(2, 4)  # however small: an image is many cells
-    assert restore_plan(Train(), large, {"workers": 16, "threads": 2}) == ParallelPlan(16, 2)
+    assert restore_plan(Train(), large, SavedPlan(workers=16, threads=2)) == ParallelPlan(16, 2)
     assert restore_plan(Train(), large, None) == ParallelPlan(1, 8)
 
 

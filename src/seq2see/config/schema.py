@@ -5,7 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from seq2see.config.section import Fields, Natural, PartSpec, Positive, Section, Seed, Share
+from seq2see.config.section import Fields, Natural, PartSpec, Positive, Processes, Section, Seed, Share
 
 
 class ParallelFiles(Section):
@@ -177,11 +177,11 @@ class Train(Section):
     monitor: Literal["valid_loss", TextMetric, LabelsMetric, CaptionMetric] = Field(
         default="valid_loss", description="validation metric that decides which weights are best"
     )
-    workers: Natural = Field(
+    workers: Processes = Field(
         default=0,
         description="processes that share each batch; 0: one for a small model or given threads, else one a core",
     )
-    threads: Natural = Field(
+    threads: Processes = Field(
         default=0, description="of each worker; 0: one for a small model, else its share of the cores"
     )
     patience: Natural = Field(

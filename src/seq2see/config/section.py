@@ -33,6 +33,8 @@ PartSpec = Annotated[str | dict[str, object], BeforeValidator(_check_spec)]
 
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+MAX_PROCESSES = 1024  # of a training, and threads of each
+Processes = Annotated[int, Field(ge=0, le=MAX_PROCESSES)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Fields = Annotated[list[str], BeforeValidator(_name_columns), AfterValidator(_check_fields)]

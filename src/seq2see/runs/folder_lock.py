@@ -5,6 +5,8 @@ from seq2see.runs.folder import LOCK, RunFolder
 from seq2see.system.file_lock import FileLock
 from seq2see.system.files import remove_dead_drafts
 
+WRITTEN = ("checkpoints", "tensorboard", "attention", "data", "code")  # folders of a run
+
 
 def lock_folder(folder: RunFolder) -> FileLock:
     """Lock a run folder for a training, and remove what killed processes were writing; a new folder is made.
@@ -13,8 +15,9 @@ def lock_folder(folder: RunFolder) -> FileLock:
         folder: the run folder.
 
     Raises:
-        CheckpointError: another training runs in it, or it cannot be made.
+        CheckpointError: another training runs in it, it cannot be made, or a folder in it is a link.
     """
+    _require_own_folders(folder)
     try:
         folder.checkpoint_folder.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder.checkpoint_folder / LOCK)
@@ -27,3 +30,13 @@ def lock_folder(folder: RunFolder) -> FileLock:
     for each in (folder.path, *folder.path.iterdir()):
         remove_dead_drafts(each)
     return lock
+
+
+def _require_own_folders(folder: RunFolder) -> None:
+    """Refuse links to other folders, in which a training would write and delete files."""
+    for name in WRITTEN:
+        place = folder.path / name
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise CheckpointError(
+                f"{place}: this must be a folder, in which training writes; got a link or a file; remove it."
+            )

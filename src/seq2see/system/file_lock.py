@@ -12,6 +12,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)  # Windows has no such option
 UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS)  # some network file systems have no locks
 
 
@@ -29,7 +30,7 @@ class FileLock:
     """
 
     def __init__(self, file: Path) -> None:
-        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o666)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | NO_LINKS, 0o666)
         self._close = finalize(self, os.close, handle)
         if fcntl is None:
             return

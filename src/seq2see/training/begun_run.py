@@ -1,7 +1,6 @@
 """A run that has begun in a folder: whether a training is the same one, and goes on with it."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from seq2see.config.schema import Config, Train
 from seq2see.core.errors import CheckpointError, ConfigError
@@ -13,7 +12,7 @@ from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.config_changes import describe_changes
 from seq2see.runs.folder import RunFolder
 from seq2see.tasks.task import Task
-from seq2see.training.training_state import TrainingState, read_state, say_limits
+from seq2see.training.training_state import SavedProgress, TrainingState, read_progress, say_limits
 
 # keys of section train whose objectives follow a schedule over all updates
 SCHEDULED_KEYS = ("scheduled_sampling", "bidirectional_pretraining", "minimum_risk", "occlusion_agreement")
@@ -81,10 +80,9 @@ def describe_going_on(folder: RunFolder, train: Train, *, fingerprint: str, held
         ConfigError: the training would not go on under the new limits.
         CheckpointError: there is no checkpoint to go on from, or the data has changed.
     """
-    facts = _read_newest(folder)
-    check_data(folder, facts, fingerprint=fingerprint, held_out=held_out)
-    before = folder.read_config().train
-    state = read_state(facts["state"], say_limits(before), before)
+    saved = _read_newest(folder)
+    check_data(folder, saved, fingerprint=fingerprint, held_out=held_out)
+    before, state = folder.read_config().train, saved.state
     if state.update >= train.updates:
         raise ConfigError(f"{folder.path}: updates must be more than the {state.update:,} made; got {train.updates:,}.")
     if state.complete and state.stops_early(train.patience):
@@ -99,23 +97,23 @@ def describe_going_on(folder: RunFolder, train: Train, *, fingerprint: str, held
     )
 
 
-def check_data(folder: RunFolder, facts: Mapping[str, Any], *, fingerprint: str, held_out: str) -> None:
+def check_data(folder: RunFolder, saved: SavedProgress, *, fingerprint: str, held_out: str) -> None:
     """Refuse data that has changed since a checkpoint was written.
 
     Args:
         folder: the folder of the run.
-        facts: the facts of the checkpoint.
+        saved: what the checkpoint recorded.
         fingerprint: of the training data.
         held_out: of the validation data.
 
     Raises:
         CheckpointError: the training data or the validation data is another.
     """
-    if facts["fingerprint"] != fingerprint:
+    if saved.fingerprint != fingerprint:
         raise CheckpointError(
             f"{folder.path}: the training data has changed since this run began; train in another folder."
         )
-    if facts.get("held_out", held_out) != held_out:
+    if saved.held_out not in (None, held_out):
         raise CheckpointError(
             f"{folder.path}: the held-out data has changed since this run began, and its validations could not be "
             "compared; train in another folder."
@@ -145,13 +143,14 @@ def _with_limits(config: Config, train: Train) -> Config:
     return config.model_copy(update={"train": config.train.model_copy(update=limits)})
 
 
-def _read_newest(folder: RunFolder) -> Mapping[str, Any]:
-    """Return the facts of the newest checkpoint that is whole."""
+def _read_newest(folder: RunFolder) -> SavedProgress:
+    """Return what was recorded by the newest checkpoint that is whole."""
     for path in folder.checkpoints():
         try:
-            return read_checkpoint(path).facts
+            checkpoint = read_checkpoint(path)
         except CheckpointError:
             continue  # the loop tells of it
+        return read_progress(checkpoint.facts, file=path)
     raise CheckpointError(
         f"{folder.path}: the run has no checkpoints to go on from; start another run from its weights (init)."
     )

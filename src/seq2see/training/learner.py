@@ -17,12 +17,16 @@ from seq2see.objectives.build import build_objective
 from seq2see.objectives.minimum_risk import Reward
 from seq2see.runs.checkpoint import dump_optimizer, restore_optimizer
 from seq2see.tasks.task import Task
-from seq2see.training.ema import keep_average
+from seq2see.training.ema import KEY, keep_average
 from seq2see.training.muon import find_matrices, move_matrices
 
 # between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
 # multiples of it are as far from each other as they can be, so that no worker repeats the random numbers of another
 SEED_DISTANCE = 2_654_435_769
+
+# what the optimizers keep of a parameter
+ADAM_STATE = {"step", "exp_avg", "exp_avg_sq"}
+MUON_STATE = {"step", "momentum"}
 
 NetworkT = TypeVar("NetworkT", bound=Network)
 
@@ -72,8 +76,9 @@ class Learner(Generic[NetworkT]):
             weight_decay=train.weight_decay,
             fused=True,
         )
-        if train.optimizer == "muon":
-            move_matrices(self.optimizer, find_matrices(Network.of(model)))
+        self.matrices = find_matrices(Network.of(model)) if train.optimizer == "muon" else []
+        if self.matrices:
+            move_matrices(self.optimizer, self.matrices)
         if train.ema:
             keep_average(self.optimizer, decay=train.ema)
 
@@ -139,9 +144,20 @@ class Learner(Generic[NetworkT]):
 
         Args:
             tensors: the tensors by the names that `dump` gives them.
+
+        Raises:
+            RuntimeError: they are those of another model.
+            ValueError: they are those of another optimizer.
         """
         self.model.load_state_dict(strip(tensors, "model."))
         restore_optimizer(self.optimizer, self.model, strip(tensors, "optimizer."))
+        matrices, average = set(self.matrices), {KEY} if self.config.train.ema else set()
+        for parameter in self.model.parameters():
+            state = self.optimizer.state[parameter]
+            expected = average | (MUON_STATE if parameter in matrices else ADAM_STATE)
+            shapes = {name: tensor.shape for name, tensor in state.items() if name != "step"}
+            if state and (state.keys() != expected or set(shapes.values()) != {parameter.shape}):
+                raise ValueError("the state of an optimizer must be that of its parameters")
 
     def checksum(self) -> int:
         """Return a CRC-32 of all weights, which two different sets of weights hardly share."""

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -31,7 +32,7 @@ from seq2see.training.learner import Learner, strip
 from seq2see.training.metrics_log import MetricsLog
 from seq2see.training.parallel_plan import plan_workers, restore_plan
 from seq2see.training.schedules import Schedule
-from seq2see.training.training_state import TrainingState, read_state, say_limits
+from seq2see.training.training_state import TrainingState, read_progress, say_limits
 
 MAX_FAULTY_UPDATES = 20  # updates in a row whose gradient is not a number before the training fails
 
@@ -75,7 +76,7 @@ class TrainingLoop:
         schedule: Part[Schedule] = part("schedule", train.schedule, path=("train", "schedule"))
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output_layer.in_features)
         self.state = TrainingState()
-        self._sums: dict[str, Any] = {}  # of the updates since a validation, as a checkpoint has them
+        self._sums: Mapping[Any, Any] = {}  # of the updates since a validation, as a checkpoint has them
         self._unvalidated: Stepped | None = None  # the last update, until a validation or a checkpoint
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -159,7 +160,7 @@ class TrainingLoop:
             except CheckpointError as error:
                 skipped.append(str(error))
                 continue
-            self._restore(checkpoint)
+            self._restore(checkpoint, path)
             yield Resumed(self.state.update, tuple(skipped))
             break
         else:
@@ -172,29 +173,30 @@ class TrainingLoop:
         if not self.folder.weights_file.is_file():
             return
         facts = read_checkpoint(self.folder.weights_file).facts
-        if not facts["complete"]:
+        if not facts.get("complete"):
             return  # killed before the first checkpoint, so begin again
-        if facts["limits"] != say_limits(self.config.train):
+        if facts.get("limits") != say_limits(self.config.train):
             raise CheckpointError(
                 f"{self.folder.path}: the run has no checkpoints to go on from; start another run from its weights "
                 "(init)."
             )
-        self.state = TrainingState(update=facts["update"], complete=True)
+        update = facts.get("update")
+        self.state = TrainingState(update=update if type(update) is int else 0, complete=True)
 
-    def _restore(self, checkpoint: Checkpoint) -> None:
-        check_data(self.folder, checkpoint.facts, fingerprint=self.store.fingerprint, held_out=self.held_out)
+    def _restore(self, checkpoint: Checkpoint, file: Path) -> None:
+        saved = read_progress(checkpoint.facts, file=file)
+        check_data(self.folder, saved, fingerprint=self.store.fingerprint, held_out=self.held_out)
         try:
             self.learner.restore(checkpoint.tensors)
+            self.schedule.restore(saved.schedule)
         except (RuntimeError, KeyError, ValueError):
             raise CheckpointError(
                 f"{self.folder.path}: its checkpoint must fit the model of its configuration; got another, perhaps of "
                 "another version of seq2see; train in another folder."
             ) from None
-        self.team = restore_plan(self.config.train, self.model, checkpoint.facts.get("team"))
-        self.schedule.restore(checkpoint.facts["schedule"])
-        self._sums = checkpoint.facts.get("sums", {})
-        self.state = read_state(checkpoint.facts["state"], checkpoint.facts["limits"], self.config.train)
-        if checkpoint.facts["state"]["complete"] and not self.state.complete:
+        self.team = restore_plan(self.config.train, self.model, saved.team)
+        self._sums, self.state = saved.sums, saved.go_on(self.config.train)
+        if saved.state.complete and not self.state.complete:
             self._reopen()
 
     def _reopen(self) -> None:
@@ -275,7 +277,7 @@ class TrainingLoop:
         """Return the average of the last checkpoints, or the best one if that is better, and which it is in words."""
         last = list_validated(self.folder, self.config.train)[: self.config.train.average_checkpoints]
         best, copy = read_checkpoint(self.folder.weights_file), self.folder.best_weights_file
-        if best.facts["complete"] and copy.is_file():
+        if best.facts.get("complete") and copy.is_file():
             best = read_checkpoint(copy)  # killed after the average took the place of the best
         if not last:
             return best.tensors, ""

@@ -1,6 +1,6 @@
 """How a data-parallel training is divided: processes, threads, and the part of a batch that each process gets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from seq2see.config.schema import Train
 from seq2see.core.errors import ConfigError
 from seq2see.data.batch import Rows
 from seq2see.system.devices import choose_device
+from seq2see.training.training_state import SavedPlan
 
 SMALL_MODEL_PARAMETERS = 1_000_000  # below, processes and threads wait for each other as long as they save
 MIN_TOKENS_PER_WORKER = 1024  # of an update
@@ -71,7 +72,7 @@ def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
     return ParallelPlan(workers, train.threads or max(cores // workers, 1))
 
 
-def restore_plan(train: Train, model: nn.Module, saved: Mapping[str, int] | None) -> ParallelPlan:
+def restore_plan(train: Train, model: nn.Module, saved: SavedPlan | None) -> ParallelPlan:
     """Return the plan that a training began with: what is configured, else what was saved, else one process.
 
     Args:
@@ -81,8 +82,8 @@ def restore_plan(train: Train, model: nn.Module, saved: Mapping[str, int] | None
     """
     if next(model.parameters()).device.type != "cpu":
         return plan_workers(train, model)
-    before = saved or {"workers": 1, "threads": 1 if _is_small(model) else torch.get_num_threads()}
-    return ParallelPlan(train.workers or before["workers"], train.threads or before["threads"])
+    before = saved or SavedPlan(workers=1, threads=1 if _is_small(model) else torch.get_num_threads())
+    return ParallelPlan(train.workers or before.workers, train.threads or before.threads)
 
 
 def cut(rows: Rows, source: Rows, target: Rows, pieces: int) -> list[Rows]:

@@ -264,7 +264,7 @@ def _begins(folder: RunFolder) -> bool:
     if not folder.has_task:
         return True
     weights = folder.weights_file
-    return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts["complete"])
+    return not folder.checkpoints() and not (weights.is_file() and read_checkpoint(weights).facts.get("complete"))
 
 
 @torch.no_grad()

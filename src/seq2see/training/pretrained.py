@@ -4,23 +4,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
+from annotated_types import Gt, Le
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from seq2see.config.schema import Config, Init, Tokens
 from seq2see.config.section import PartSpec
-from seq2see.core.errors import ConfigError
+from seq2see.core.errors import CheckpointError, ConfigError
 from seq2see.core.registry import shorten
 from seq2see.data.modalities.modality import Modality
 from seq2see.data.modalities.target import Target
 from seq2see.models.shared_parameters import table_scales
 from seq2see.runs.checkpoint import Checkpoint
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.model_limits import require_memory
 from seq2see.tasks.task import Task
 from seq2see.training.begun_run import read_task
 
+Scale = Annotated[float, Gt(0), Le(1e6)]
 SIDES = {"encoder": ("source",), "decoder": ("target",), "run": ("source", "target")}  # the tokens of each part
 NAMED = 6  # names of new tensors, or unknown words, that are told
 
@@ -63,6 +67,21 @@ class Pretrained:
     def vocabularies(self) -> list[str]:
         """Return the tokenizers of its sides as JSON, as the files of its run have them."""
         return [side.to_json() for side in (self.source, self.target) if side is not None]
+
+    @property
+    def scales(self) -> dict[str, float]:
+        """Return by what the rows of each table are multiplied where the table is read, as its run has saved it.
+
+        Raises:
+            CheckpointError: these are no numbers.
+        """
+        try:
+            return TypeAdapter(dict[str, Scale]).validate_python(self.weights.facts.get("scales", {}))
+        except ValidationError:
+            raise CheckpointError(
+                f"{self.folder.weights_file}: the scales of tables must be numbers above 0; got others; copy the run "
+                "again, or train anew."
+            ) from None
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -179,6 +198,7 @@ def freeze(model: nn.Module, init: Init | None) -> None:
 
 def _read(part: str, folder: RunFolder) -> Pretrained:
     config = folder.read_config()
+    require_memory(folder.weights_file)
     weights, task = folder.read_weights(config), read_task(folder, config)
     return Pretrained(part, folder, {side: _tokens(config.tokens, side) for side in SIDES[part]}, task, weights)
 
@@ -195,7 +215,7 @@ def _spell(spec: PartSpec | None) -> dict[str, Any]:
 @torch.no_grad()
 def _take(model: nn.Module, source: Pretrained, taken: dict[nn.Parameter, Tensor]) -> str:
     part, tensors = model.get_submodule(source.prefix.removesuffix(".")), source.tensors
-    scales, old_scales = table_scales(model), source.weights.facts.get("scales", {})
+    scales, old_scales = table_scales(model), source.scales
     parameters = dict(part.named_parameters())  # a parameter with several names once, under the first of them
     new = [name for name, p in parameters.items() if name not in tensors or tensors[name].shape != p.shape]
     if len(new) == len(parameters):

@@ -1,11 +1,22 @@
 """Where a training is, as its checkpoints record it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal
 
-from pydantic import JsonValue, TypeAdapter
+from annotated_types import Ge, Le
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from seq2see.config.schema import Train
+from seq2see.config.section import MAX_PROCESSES
+from seq2see.core.errors import CheckpointError
+
+MAX_UPDATES = 100_000_000  # of a training that anybody waited for
+
+Position = Annotated[int, Ge(0), Le(MAX_UPDATES)]
+Processes = Annotated[int, Ge(1), Le(MAX_PROCESSES)]
+Number = int | float
 
 
 @dataclass(frozen=True)
@@ -22,11 +33,11 @@ class TrainingState:
         complete: whether the training is over, so that it does not go on until its limits are raised.
     """
 
-    update: int = 0
-    epoch: int = 0
-    batch: int = 0
+    update: Position = 0
+    epoch: Position = 0
+    batch: Position = 0
     best: float | None = None
-    without_improvement: int = 0
+    without_improvement: Position = 0
     complete: bool = False
 
     def after_update(self, update: int, epoch: int, batch: int) -> "TrainingState":
@@ -72,13 +83,65 @@ def say_limits(train: Train) -> dict[str, JsonValue]:
     return {"updates": train.updates, "patience": train.patience}
 
 
-def read_state(saved: Mapping[str, JsonValue], limits: object, train: Train) -> TrainingState:
-    """Read the state that a checkpoint recorded; it is complete only while its limits are those of the configuration.
+@dataclass(frozen=True)
+class SavedPlan:
+    """The processes of a training as a checkpoint records them.
 
     Args:
-        saved: what `to_json` returned.
-        limits: what `say_limits` returned when the checkpoint was written.
-        train: section `train` of the configuration of the training that goes on.
+        workers: how many processes share every batch.
+        threads: the threads of each process.
     """
-    state = TypeAdapter(TrainingState).validate_python(saved)
-    return replace(state, complete=state.complete and limits == say_limits(train))
+
+    workers: Processes
+    threads: Processes
+
+
+@dataclass(frozen=True)
+class SavedProgress:
+    """What a checkpoint records of a training beside its tensors.
+
+    Args:
+        fingerprint: the fingerprint of the training data.
+        state: the position of the training.
+        limits: what `say_limits` returned when the checkpoint was written.
+        schedule: the state of the learning-rate schedule.
+        held_out: the fingerprint of the held-out data; None if it was not recorded.
+        team: the processes; None if they were not recorded.
+        sums: the sums over the updates since the last validation.
+    """
+
+    fingerprint: str
+    state: TrainingState
+    limits: JsonValue
+    schedule: dict[str, Number]
+    held_out: str | None = None
+    team: SavedPlan | None = None
+    sums: dict[Literal["losses", "tokens", "seconds"], Number] = field(default_factory=dict)
+
+    def go_on(self, train: Train) -> TrainingState:
+        """Return the position to go on from; it is complete only while the limits are those of the configuration.
+
+        Args:
+            train: section `train` of the configuration of the training that goes on.
+        """
+        return replace(self.state, complete=self.state.complete and self.limits == say_limits(train))
+
+
+def read_progress(facts: Mapping[str, JsonValue], *, file: Path) -> SavedProgress:
+    """Read what a checkpoint recorded of a training.
+
+    Args:
+        facts: the facts of the checkpoint.
+        file: the checkpoint, for errors.
+
+    Raises:
+        CheckpointError: they are none that a training writes.
+    """
+    try:
+        return TypeAdapter(SavedProgress).validate_python(facts)
+    except ValidationError as error:
+        place = ".".join(map(str, error.errors()[0]["loc"][:2]))
+        raise CheckpointError(
+            f"{file}: the checkpoint must say where its training was; got {place} of another kind; train again in "
+            "another folder."
+        ) from None
