@@ -1,10 +1,13 @@
-"""Damage every kind of file of a run and of the data cache, go on with its training, and count what becomes of it.
+"""Damage every kind of file of a run and of the data cache, use the run, and count what becomes of it.
 
 python bench/flips.py [--trials 200] [--seed N] [--only NAME]
 
 A trial changes one bit of a file, or cuts the file short, in a copy of a training that was stopped on its way, and then
 gives the command again. Either the training ends with the bytes of an undamaged one, or it is refused in one sentence.
 What is neither is a failure: other weights or numbers that nobody was told of (silent), or a traceback.
+
+Then the same is done to files of a finished run, which is loaded and predicts: its outputs, its examples, the agreement
+of its attention and its metrics must be those of the undamaged one, or be refused, or a warning tells what is left out.
 """
 
 import argparse
@@ -24,6 +27,7 @@ import seq2see
 from seq2see.core.errors import Seq2SeeError
 from seq2see.data.storage.cache import CHECKSUMS
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.held_out_file import read_held_out
 from seq2see.runs.metrics_file import Row
 
 UPDATES, STOPPED = 9, 7
@@ -34,11 +38,13 @@ OPTIONS: dict[str, Any] = {
     "model": {"encoder": SIZES, "decoder": SIZES},
     "train": {**TRAIN, "average_checkpoints": 2},
 }
+INPUTS = ["abc", "fade"]
+WEIGHTS = ".safetensors"
 COLUMNS = ("recovered", "refused", "silent", "traceback")
 
 
 class Bench:
-    """A training that was stopped, what it becomes when it goes on undamaged, and trials with damage."""
+    """A training that was stopped, what it becomes when it goes on undamaged, and trials with damage to either."""
 
     def __init__(self, place: Path, draw: random.Random) -> None:
         self.place, self.draw = place, draw
@@ -55,7 +61,7 @@ class Bench:
                 break
         self.whole = place / "whole"
         shutil.copytree(self.stopped, self.whole)
-        self.finish(self.whole)
+        seq2see.train(self.data, out=self.whole, progress=False, **OPTIONS)
         self.rows = RunFolder(self.whole).read_metrics()
 
     def use_cache(self, folder: Path) -> None:
@@ -114,12 +120,43 @@ class Bench:
             shutil.rmtree(run)
             shutil.rmtree(cache)
 
+    def list_finished_files(self) -> dict[str, Path]:
+        """The files of the finished training by name, those that people look at left out."""
+        files = sorted(path for path in self.whole.iterdir() if path.suffix in (".json", ".jsonl", ".yaml", WEIGHTS))
+        return {f"finished: {path.name}": path for path in files}
+
+    def try_finished(self, file: Path) -> str:
+        """Damage a copy of the finished run, use it, and return what became of it."""
+        run = self.place / "run"
+        shutil.copytree(self.whole, run)
+        expected, known = describe(self.whole)
+        self.warnings.count = 0
+        self.damage(run / file.name)
+        try:
+            found, rows = describe(run)
+            told = self.warnings.count > 0 and all(row in known for row in rows)
+            return "recovered" if found == expected and (rows == known or told) else "silent"
+        except Seq2SeeError as error:
+            return "refused" if "\n" not in str(error) else "traceback"
+        except Exception as error:
+            print(f"{file.name}: {type(error).__name__}: {error}", file=sys.stderr)
+            return "traceback"
+        finally:
+            shutil.rmtree(run)
+
     def is_same(self, run: Path) -> bool:
         """Whether a run has the weights of the undamaged one, and numbers that are wrong nowhere, and told if lost."""
         left, right = (RunFolder(each).weights_file.read_bytes() for each in (run, self.whole))
         rows = [strip_clocks(row) for row in RunFolder(run).read_metrics()]
         known = [strip_clocks(row) for row in self.rows]
         return left == right and (rows == known or (self.warnings.count > 0 and all(row in known for row in rows)))
+
+
+def describe(folder: Path) -> tuple[object, list[Row]]:
+    """All that is read of a finished run: its outputs and what is known of them, and its metrics."""
+    run = seq2see.load(folder)
+    outputs = [(one.text, one.score, one.ids) for one in run.predict(INPUTS)]
+    return (outputs, run.agreement, read_held_out(run.folder), run.config), run.folder.read_metrics()
 
 
 class Warnings(logging.Handler):
@@ -148,9 +185,11 @@ def main() -> None:
     print(f"seed {arguments.seed}\n| file | trials | {' | '.join(COLUMNS)} |\n|---|{'---|' * 5}")
     with tempfile.TemporaryDirectory(prefix="flips-") as name:
         bench = Bench(Path(name), random.Random(arguments.seed))
-        for kind, file in bench.list_files().items():
+        trials = [(kind, file, bench.try_once) for kind, file in bench.list_files().items()]
+        trials += [(kind, file, bench.try_finished) for kind, file in bench.list_finished_files().items()]
+        for kind, file, do in trials:
             if arguments.only in kind:
-                counts = Counter(bench.try_once(file) for _ in range(arguments.trials))
+                counts = Counter(do(file) for _ in range(arguments.trials))
                 total += counts
                 numbers = " | ".join(str(counts[column]) for column in COLUMNS)
                 print(f"| {kind} | {arguments.trials} | {numbers} |", flush=True)

@@ -12,11 +12,13 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import torch
 import yaml
+from PIL import Image
 from torch import Tensor
 
 import seq2see
@@ -25,6 +27,9 @@ from seq2see.runs.config_digest import add_digest
 
 CANARY = "foreign-code-ran"
 FILES = ("config.yaml", "run.json", "source.tokenizer.json", "target.tokenizer.json", "weights.safetensors")
+MORE_FILES = ("metrics.jsonl", "held_out.jsonl", "attention_agreement.json")
+LOCK, BEST = "checkpoints/training.lock", "checkpoints/best.safetensors"
+CHECKPOINT = "checkpoints/update-000000002.safetensors"
 TEXT = [(f"{a} {b}", f"{b} {a}") for a in "abcdefgh" for b in "stuvwxyz"]
 LABELS = [(f"{a} {b} {a}. {b} it is.", "yes" if a < "e" else "no") for a in "abcdefgh" for b in "stuvwxyz"]
 SHORT = {"updates": 2, "validate_every": 2, "workers": 1}
@@ -107,6 +112,7 @@ def make_bases(folder: Path) -> dict[str, Path]:
     rnn = {"model.encoder": {"kind": "rnn", "size": 8, "embedding_size": 7}, "preset": "bahdanau2015"}
     decoder = {"kind": "rnn", "size": 9, "embedding_size": 6, "reader": {"kind": "before", "score": "additive"}}
     small = {"size": 8, "inner_size": 12, "layers": 2, "heads": 2}
+    images = draw_images(folder)
     made = {
         "text": (
             TEXT,
@@ -132,6 +138,35 @@ def make_bases(folder: Path) -> dict[str, Path]:
             TEXT,
             {"preset": "ntm2014", "model.encoder": {"kind": "ntm", "size": 64, "rows": 5, "width": 4}},
         ),
+        "conv": (
+            TEXT,
+            {
+                "preset": "convs2s2017",
+                "tokens": {"source": "characters", "target": "characters"},
+                "model.encoder": {"kind": "conv", "size": 8, "embedding_size": 6, "layers": 2},
+                "model.decoder": {"kind": "conv", "size": 8, "embedding_size": 6, "layers": 2},
+            },
+        ),
+        "cnn": (
+            images,
+            {
+                "preset": "show-attend-tell2015",
+                "tokens": {"source": {"kind": "images", "size": 32, "mirror": False}, "target": "words"},
+                "model.encoder": {"kind": "cnn", "backbone": "cells", "layer": [1, 2], "size": 8},
+                "model.decoder.size": 9,
+                "model.decoder.embedding_size": 6,
+            },
+        ),
+        "vit": (
+            images,
+            {
+                "preset": "vit-caption",
+                "tokens.source": {"kind": "images", "size": 32, "mirror": False},
+                "tokens.target": {"kind": "words"},
+                "model.encoder": {"kind": "vit", "patch": 8, **small},
+                "model.decoder": {"kind": "transformer", **small},
+            },
+        ),
     }
     paths = {}
     for name, (pairs, settings) in made.items():
@@ -141,12 +176,29 @@ def make_bases(folder: Path) -> dict[str, Path]:
     return paths
 
 
+def draw_images(folder: Path) -> Path:
+    """Draw images of two colours, and return the file that names them with captions."""
+    place = folder.parent / "images"
+    place.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for number, (left, right) in enumerate(product(("red", "green", "blue", "gold"), repeat=2)):
+        image = Image.new("RGB", (32, 32), left)
+        image.paste(right, (16, 0, 32, 32))
+        image.save(place / f"{number}.png")
+        rows.append({"image": f"{number}.png", "caption": f"{left} and {right}"})
+    (place / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return place / "train.jsonl"
+
+
 def copy_base(base: Path, target: Path) -> Folder:
     """Copy what loading reads, with code that would leave a trace if it ran."""
     target.mkdir(parents=True)
-    for name in (*FILES, "metrics.jsonl"):
+    for name in (*FILES, *MORE_FILES):
         if (base / name).is_file():
             shutil.copy(base / name, target / name)
+    for name in ("checkpoints", "data"):
+        if (base / name).is_dir():
+            shutil.copytree(base / name, target / name)
     (target / "code").mkdir()
     evil = f"open({str(target.parent / CANARY)!r}, 'w').close()\nclass X:\n    def __init__(self, **o): pass\n"
     for place in (target / "code" / "evil.py", target / "evil.py"):
@@ -167,6 +219,22 @@ def replace_file(name: str, change: Callable[[Path], object]) -> Change:
             path.write_bytes(returned(content))
 
     return apply
+
+
+def replace_anything(name: str, change: Callable[[Path], object]) -> Change:
+    """A change of a file or of a whole folder by its path."""
+
+    def apply(folder: Folder) -> None:
+        if (folder.path / name).is_dir():
+            shutil.rmtree(folder.path / name)
+        replace_file(name, change)(folder)
+
+    return apply
+
+
+def rename_checkpoint(name: str) -> Change:
+    """The checkpoint under another name."""
+    return lambda folder: (folder.path / CHECKPOINT).rename(folder.path / "checkpoints" / f"{name}.safetensors")
 
 
 def make_sparse(size: int) -> Callable[[Path], object]:
@@ -205,7 +273,7 @@ BLOWS: dict[str, Callable[[Path], object]] = {
 
 def list_file_cases() -> Iterator[tuple[str, str, Change]]:
     """Every file of a run as what it must not be."""
-    for name in (*FILES, "metrics.jsonl"):
+    for name in (*FILES, *MORE_FILES, CHECKPOINT):
         for blow, change in BLOWS.items():
             yield f"{name}: {blow}", "text", replace_file(name, change)
     yield (
@@ -213,7 +281,11 @@ def list_file_cases() -> Iterator[tuple[str, str, Change]]:
         "text",
         lambda folder: (shutil.move(folder.path, f"{folder.path}.real"), folder.path.symlink_to(f"{folder.path}.real")),
     )
-    yield "checkpoints are a pipe", "text", lambda folder: os.mkfifo(folder.path / "checkpoints")
+    for name in ("checkpoints", "code", "data", "tensorboard", "attention", "report.html", LOCK, BEST):
+        for blow in ("pipe", "zero", "itself", "folder", "random bytes"):
+            yield f"{name}: {blow}", "text", replace_anything(name, BLOWS[blow])
+    for name in ("update-x", "update-", "update--1", "update-9999999999999999999999", "update-0000000020"):
+        yield f"checkpoint called {name}", "text", rename_checkpoint(name)
 
 
 def set_dtype(dtype: torch.dtype) -> Change:

@@ -1,9 +1,9 @@
-"""Load malicious run folders, and count what happens: python bench/hostile_runs.py [--only WORDS] [--flips N]
+"""Open malicious run folders, and count what happens: python bench/hostile_runs.py [--only WORDS]
 
-Each folder is loaded by `seq2see.load`, with a prediction, and by `seq2see predict`, in a process of its own with 4 GB
-of address space. It must be refused with one sentence, or do no harm, within 10 seconds of computing and 1 GB of
-memory; what takes a minute by the clock is a hang. Then random bytes of every file are changed, and every file is cut
-at random places: no output may change without an error.
+Each folder is opened by `seq2see.load`, with a prediction, or by one of the commands that open runs, in turn, or as
+`--doors` says. Each has a process of its own with 4 GB of address space. The folder must be refused with one
+sentence, or do no harm, within 10 seconds of computing and 1 GB of memory; what takes a minute by the clock is a hang.
+What is printed must be bounded, and without control codes. `bench/flips.py` damages files instead.
 
 Linux only: processes are forked from one that has imported torch already.
 """
@@ -11,8 +11,9 @@ Linux only: processes are forked from one that has imported torch already.
 import argparse
 import contextlib
 import io
+import math
 import os
-import random
+import re
 import resource
 import shutil
 import signal
@@ -20,47 +21,33 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 os.environ |= {"TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
 
 import torch  # noqa: F401 (imported once, before the forks)
-from hostile_cases import list_cases
-from hostile_folders import CANARY, FILES, copy_base, make_bases
+from hostile_cases import Case, list_cases
+from hostile_doors import DOORS, Door, sandbox, write_data
+from hostile_folders import CANARY, copy_base, make_bases
+from hostile_products import list_beside_cases, list_product_cases
+from hostile_values import list_value_cases
 
-import seq2see
 from seq2see.cli import predict  # noqa: F401
-from seq2see.cli.app import main as run_command
-from seq2see.core.errors import Seq2SeeError
 from seq2see.models.decoders import ntm_decoder, rnn_decoder, transformer_decoder  # noqa: F401
 from seq2see.models.encoders import han_encoder, ntm_encoder, rnn_encoder, transformer_encoder  # noqa: F401
 from seq2see.runs import parallel_prediction, run, word_alignment  # noqa: F401
 
 ADDRESSES = 4 * 2**30
 SECONDS, MEGABYTES, PATIENCE = 10, 1024, 60
-INPUT = "a t\nb b b"
+RAW = ("call", "predict", "ensemble", "sandbox")  # outputs of a model are data, which no command changes
+MAX_PRINTED = 200_000  # bytes
+CODES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # of terminals, and of directions
+
+Results = dict[str, Counter[str]]
 
 
-def predict_by_command(folder: Path) -> None:
-    """Run `seq2see predict`."""
-    source = folder.parent / "input.txt"
-    source.write_text(INPUT)
-    sys.argv = ["seq2see", "predict", str(folder), str(source)]
-    run_command()
-
-
-def predict_by_call(folder: Path) -> None:
-    """Load and predict as a Python program does, with an error as the command shows it."""
-    try:
-        for prediction in seq2see.load(folder).predict(INPUT.splitlines()):
-            print(prediction.text.encode()[:1000])
-    except Seq2SeeError as error:
-        print(f"seq2see: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
-def run_apart(do: Callable[[Path], None], folder: Path, log: Path) -> tuple[str, float, float]:
+def run_apart(do: Door, folder: Path, log: Path) -> tuple[str, float, float]:
     """Return what happens in a process of its own, its seconds and its megabytes."""
     begin, child = time.perf_counter(), os.fork()
     if not child:
@@ -76,7 +63,7 @@ def run_apart(do: Callable[[Path], None], folder: Path, log: Path) -> tuple[str,
     return "hang", PATIENCE, 0.0
 
 
-def _run_limited(do: Callable[[Path], None], folder: Path, log: Path) -> None:
+def _run_limited(do: Door, folder: Path, log: Path) -> None:
     code = 1
     try:
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
@@ -107,31 +94,42 @@ def _judge(status: int, log: Path, seconds: float, megabytes: float) -> str:
         return "traceback"
     if seconds > SECONDS or megabytes > MEGABYTES:
         return "slow or large"
+    if len(text) > MAX_PRINTED:
+        return "prints much"
+    if log.stem not in RAW and CODES.search(text):
+        return "prints codes"
     if os.WEXITSTATUS(status) == 0:
         return "loaded harmlessly"
-    lines = text.strip().splitlines()
+    lines = [line for line in text.strip().splitlines() if not line.startswith(("note: ", "WARNING"))]
     return "refused" if len(lines) == 1 and lines[0].startswith("seq2see: ") and len(lines[0]) < 1500 else "no sentence"
 
 
-def run_cases(bases: dict[str, Path], scratch: Path, only: str, *, verbose: bool) -> Counter[str]:
-    """Run every case by call and by command, and print those that went wrong."""
-    counts: Counter[str] = Counter()
-    for number, (name, base, change) in enumerate(list_cases()):
-        if only not in name:
-            continue
+def run_cases(
+    cases: Sequence[Case], bases: dict[str, Path], scratch: Path, doors: str, *, end: float, verbose: bool
+) -> tuple[Results, int]:
+    """Run cases by some doors until the clock shows `end`, print those that went wrong, and say how many were run."""
+    results: Results = {}
+    known, images = list(DOORS), bases["cnn"].parent.parent / "images"
+    for number, (name, base, change) in enumerate(cases):
+        if time.perf_counter() > end:
+            return results, number
         place = scratch / f"case-{number}"
         change_apart(bases[base], place / "run", change)
-        for do in (predict_by_call, predict_by_command):
-            log = place / f"{do.__name__}.log"
+        (place / "honest").symlink_to(bases[base])
+        write_data(place, base, images / "3.png")
+        turn = number % len(known)
+        for door in known[turn : turn + 1] if doors == "turn" else known if doors == "all" else doors.split(","):
+            log = place / f"{door}.log"
+            do = sandbox if door == "sandbox" else DOORS[door]
             result, seconds, megabytes = run_apart(do, place / "run", log)
             if list(place.rglob(CANARY)):
                 result = "FOREIGN CODE RAN"
-            counts[result] += 1
+            results.setdefault(door, Counter())[result] += 1
             text = log.read_bytes().decode(errors="replace").strip()[-300:] if log.exists() else ""
             if verbose or result not in ("refused", "loaded harmlessly"):
-                print(f"{result:18} {seconds:5.1f} s {megabytes:5.0f} MB  {name}: {text!r}", flush=True)
+                print(f"{result:18} {seconds:5.1f} s {megabytes:5.0f} MB  {door:18} {name}: {text!r}", flush=True)
         shutil.rmtree(place)
-    return counts
+    return results, len(cases)
 
 
 def change_apart(base: Path, target: Path, change: Callable[..., object]) -> None:
@@ -147,45 +145,36 @@ def change_apart(base: Path, target: Path, change: Callable[..., object]) -> Non
     os.waitpid(child, 0)
 
 
-def flip(bases: dict[str, Path], scratch: Path, times: int) -> Counter[str]:
-    """Change bytes and cut files at random, and count whether predictions stay the same or are refused."""
-    counts: Counter[str] = Counter()
-    rng = random.Random(1)
-    for base, path in bases.items():
-        expected = _predict(path)
-        for name in (*FILES, "metrics.jsonl"):
-            copy = copy_base(path, scratch / "flips" / base / name).path
-            honest = (copy / name).read_bytes()
-            for _ in range(times):
-                place, cut = rng.randrange(len(honest)), rng.random() < 0.3
-                changed = honest[:place] if cut else honest[:place] + bytes([rng.randrange(256)]) + honest[place + 1 :]
-                (copy / name).write_bytes(changed)
-                try:
-                    result = "same" if _predict(copy) == expected else "CHANGED"
-                except Seq2SeeError:
-                    result = "refused"
-                except BaseException as error:
-                    result = f"traceback of {type(error).__name__}"
-                if result not in ("same", "refused"):
-                    print(f"{result}: {base}/{name} {'cut' if cut else 'flipped'} at {place}", flush=True)
-                counts[result] += 1
-    return counts
-
-
-def _predict(folder: Path) -> list[tuple[str, float]]:
-    return [(each.text, each.score) for each in seq2see.load(folder).predict(INPUT.splitlines())]
+def choose_cases(bases: dict[str, Path], groups: str, only: str, part: str) -> list[Case]:
+    """The cases of some groups whose names have some words, and of these a part such as 2/7."""
+    trained = {name: path for name, path in bases.items() if name != "bpe target"}
+    made = {
+        "first": list_cases,
+        "values": lambda: list_value_cases(trained),
+        "honest": lambda: [(f"honest {name}", name, lambda folder: None) for name in trained],
+        "products": list_product_cases,
+        "beside": list_beside_cases,
+    }
+    cases = [case for group in groups.split(",") for case in made[group]() if only in case[0]]
+    number, parts = map(int, part.split("/"))
+    return [case for place, case in enumerate(cases) if place % parts == number - 1]
 
 
 def main() -> None:
-    """Run all cases, then all flips."""
+    """Run all cases, or those that are chosen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="cases whose names have this")
-    parser.add_argument("--flips", type=int, default=200, help="random changes of each file")
+    parser.add_argument("--groups", default="first,values,products,beside", help="which cases, with commas between")
+    parser.add_argument("--part", default="1/1", help="a part of the cases, such as 2/7")
+    parser.add_argument("--begin", type=int, default=0, help="the number of the first case, from 0")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="begin no case after so long")
+    parser.add_argument("--doors", default="turn", help="names of bench/hostile_doors.py, all, or turn")
     parser.add_argument("--bases", type=Path, help="where honest runs are kept; else they are trained each time")
     parser.add_argument("--verbose", action="store_true", help="print every case")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         scratch, kept = Path(temporary), arguments.bases or Path(temporary) / "bases"
+        os.environ["SEQ2SEE_CACHE"] = str(scratch / "cache")
         child = os.fork()
         if not child:
             make_bases(kept)
@@ -194,11 +183,21 @@ def main() -> None:
         bases = {path.name: path for path in sorted(kept.iterdir())}
         bases["bpe target"] = bases["text"]
         begin = time.perf_counter()
-        counts = run_cases(bases, scratch, arguments.only, verbose=arguments.verbose)
-        print(f"{counts.total()} loads in {time.perf_counter() - begin:.0f} s: {dict(counts)}")
-        if arguments.flips:
-            del bases["bpe target"]
-            print(f"flips and cuts: {dict(flip(bases, scratch, arguments.flips))}")
+        cases = choose_cases(bases, arguments.groups, arguments.only, arguments.part)[arguments.begin :]
+        end = begin + arguments.seconds
+        results, done = run_cases(cases, bases, scratch, arguments.doors, end=end, verbose=arguments.verbose)
+        print_results(results, folders=done, seconds=time.perf_counter() - begin)
+        if done < len(cases):
+            print(f"to go on: --begin {arguments.begin + done} (of {arguments.begin + len(cases)})")
+
+
+def print_results(results: Results, *, folders: int, seconds: float) -> None:
+    """Print a row for each door, and one for all."""
+    total = sum(results.values(), Counter())
+    columns = sorted(total, key=lambda column: (column not in ("refused", "loaded harmlessly"), column))
+    print(f"{folders} folders in {seconds:.0f} s\n| door | {' | '.join(columns)} |\n|---|{'---|' * len(columns)}")
+    for door, counts in [*results.items(), ("all", total)]:
+        print(f"| {door} | {' | '.join(str(counts[column]) for column in columns)} |")
 
 
 if __name__ == "__main__":
