@@ -41,7 +41,7 @@ from seq2see.runs import parallel_prediction, run, word_alignment  # noqa: F401
 ADDRESSES = 4 * 2**30
 SECONDS, MEGABYTES, PATIENCE = 10, 1024, 60
 RAW = ("call", "predict", "ensemble", "sandbox")  # outputs of a model are data, which no command changes
-MAX_PRINTED = 200_000  # bytes
+MAX_PRINTED, MAX_SENTENCE = 200_000, 2_100  # characters
 CODES = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")  # of terminals, and of directions
 
 Results = dict[str, Counter[str]]
@@ -100,8 +100,9 @@ def _judge(status: int, log: Path, seconds: float, megabytes: float) -> str:
         return "prints codes"
     if os.WEXITSTATUS(status) == 0:
         return "loaded harmlessly"
-    lines = [line for line in text.strip().splitlines() if not line.startswith(("note: ", "WARNING"))]
-    return "refused" if len(lines) == 1 and lines[0].startswith("seq2see: ") and len(lines[0]) < 1500 else "no sentence"
+    *before, last = text.strip().splitlines() or [""]  # a training tells what it reads before it is refused
+    sentence = last.startswith("seq2see: ") and len(last) < MAX_SENTENCE
+    return "refused" if sentence and not any(line.startswith("seq2see: ") for line in before) else "no sentence"
 
 
 def run_cases(

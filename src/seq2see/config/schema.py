@@ -206,7 +206,9 @@ class Config(Section):
     task: Literal["transduction", "classification"] = Field(
         default="transduction", description="transduction writes a text, classification chooses a label"
     )
-    preset: str | None = Field(default=None, description="the paper this started from")
+    preset: Annotated[str, Field(pattern=r"^[\w.-]{1,100}$")] | None = Field(
+        default=None, description="the paper this started from"
+    )
     seed: Seed = Field(default=1, description="everything random follows from it")
     data: Data
     tokens: Tokens
