@@ -19,8 +19,9 @@ from seq2see.cli.serve import load_registry
 from seq2see.core.errors import Seq2SeeError
 from seq2see.serve.application import make_app
 
-INPUT = ["a t", "b b b"]
-OUTPUTS = {"labels": ["yes", "no"], "documents": ["yes", "no"]}
+INPUT = ["a t", "b b b", "c u", "d v"]
+LABELS = ["yes", "no", "yes", "no"]
+OUTPUTS = {"labels": LABELS, "documents": LABELS}
 IMAGES = ("cnn", "vit")
 Door = Callable[[Path], object]
 
@@ -33,8 +34,8 @@ def write_data(place: Path, base: str, image: Path) -> None:
         base: the kind of run.
         image: an image, the input of runs that read images.
     """
-    sources = [str(image)] * 2 if base in IMAGES else INPUT
-    rows = zip(sources, OUTPUTS.get(base, ["t a", "b b b"]), strict=True)
+    sources = [str(image.with_stem(str(number))) for number in range(4)] if base in IMAGES else INPUT
+    rows = zip(sources, OUTPUTS.get(base, ["t a", "b b b", "u c", "v d"]), strict=True)
     names = ("image", "caption") if base in IMAGES else ("source", "target")
     (place / "pairs.jsonl").write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
     (place / "input.txt").write_text("".join(f"{source}\n" for source in sources))
@@ -117,7 +118,7 @@ def start_from_encoder(folder: Path) -> None:
     """Run `seq2see train` with the encoder of the run in a new model."""
     place = folder.parent
     words = ("train.updates=2", "train.workers=1", "train.validate_every=2", f"init.encoder={folder}")
-    give("train", place / "pairs.jsonl", "preset=bahdanau2015", "--out", place / "started", *words)
+    give("train", place / "pairs.jsonl", "--out", place / "started", *words)
 
 
 def save(folder: Path) -> None:

@@ -245,7 +245,7 @@ class RunFolder:
         check_cells(model, name=str(self.config_file), trust=trust)
         weights = self.read_weights(config)
         task = task.with_saved_state(weights.facts)
-        check_decoding(task, config, name=str(self.config_file), trust=trust)
+        check_decoding(task, config, model, name=str(self.config_file), trust=trust)
         model.load_state_dict(dict(weights.tensors))
         return config, task, model.eval()
 

@@ -44,6 +44,10 @@ DTYPES = {
 }
 MAX_DECODED = 100_000  # tokens of all hypotheses of one source, for a run that is not trusted
 MAX_HYPOTHESES = 1_000
+MAX_MODULES = 10_000
+STEP_SECONDS, MODULE_SECONDS = 3e-4, 1e-5  # that a step of a search takes with the smallest layers, and for each module
+MAX_STEP_SECONDS = 10  # of all steps of a search, if its layers are small; larger ones are no surprise
+SHORT_TARGET = 1_000  # tokens that any model may write
 
 
 class SizeGuard(TorchDispatchMode):
@@ -158,12 +162,13 @@ def require_memory(path: Path) -> None:
         )
 
 
-def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> None:
+def check_decoding(task: Task, config: Config, model: Network, *, name: str, trust: bool) -> None:
     """Refuse a search that would take very long, unless the run is trusted.
 
     Args:
         task: the task, which knows the longest target.
         config: the configuration with its search.
+        model: the model, which has a step for each token.
         name: the name of the configuration in errors.
         trust: whether the user trusts the run.
 
@@ -187,6 +192,13 @@ def check_decoding(task: Task, config: Config, *, name: str, trust: bool) -> Non
         raise ConfigError(
             f"{name}: a search must decode at most {MAX_HYPOTHESES:,} hypotheses and {MAX_DECODED:,} tokens a source; "
             f"got {hypotheses:,} of {longest:,} tokens; add --trust if you trust the run."
+        )
+    modules = len(list(model.modules()))
+    steps = max(SHORT_TARGET, int(MAX_STEP_SECONDS / (STEP_SECONDS + modules * MODULE_SECONDS)))
+    if not trust and (modules > MAX_MODULES or longest > steps):
+        raise ConfigError(
+            f"{name}: a model must have at most {MAX_MODULES:,} modules, and this one write {steps:,} tokens; got "
+            f"{modules:,} modules and {longest:,} tokens; add --trust if you trust the run."
         )
 
 
