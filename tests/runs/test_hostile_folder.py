@@ -242,3 +242,23 @@ def test_weights_of_another_type_are_refused(folder: RunFolder) -> None:
     tensors = {name: tensor.double() for name, tensor in checkpoint.tensors.items()}
     write_checkpoint(folder.weights_file, Checkpoint(tensors, checkpoint.facts))
     assert "the weights must fit the model" in refuse(folder)
+
+
+@pytest.mark.parametrize(("longest", "refused"), [(1_000, False), (50_000, True)])
+def test_a_target_takes_as_many_steps_as_its_model_makes_in_time(
+    folder: RunFolder, longest: int, refused: bool
+) -> None:
+    configure(folder, "width: 5", "width: 1")
+    change_facts(folder, longest_target=longest)
+    if refused:
+        assert "this one write" in refuse(folder)
+        assert seq2see.load(folder.path, trust=True).task.longest_target == longest
+    else:
+        assert seq2see.load(folder.path).task.longest_target == longest
+
+
+def test_a_preset_is_a_plain_name(folder: RunFolder) -> None:
+    text = folder.config_file.read_text()
+    preset = next(line for line in text.splitlines() if line.startswith("preset:"))
+    folder.write_config(text.replace(preset, 'preset: "\\e[2J"'))
+    assert "preset must" in refuse(folder)
