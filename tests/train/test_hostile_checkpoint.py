@@ -1,6 +1,7 @@
 """Runs of strangers that a training goes on with or starts from: what was never saved is refused with one sentence."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import torch
 from reversal import SMALL, write_reversals
 
 import seq2see
-from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
+from seq2see.core.errors import CheckpointError, ConfigError, DataError, Seq2SeeError
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.folder import RunFolder
 
@@ -157,3 +158,12 @@ def test_the_state_of_another_optimizer_is_refused(folder: RunFolder, optimizer:
             write_checkpoint(file, Checkpoint(changed, found.facts))
     with pytest.raises(CheckpointError, match="its checkpoint must fit the model of its configuration"):
         seq2see.resume(folder.path, progress=False)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_data_of_a_run_is_no_pipe(folder: RunFolder, data: Path, tmp_path: Path, kind: str) -> None:
+    endless = tmp_path / "endless.tsv"
+    os.mkfifo(endless) if kind == "pipe" else endless.symlink_to("/dev/zero")
+    folder.write_config(folder.config_file.read_text().replace(str(data), str(endless)))
+    with pytest.raises(DataError, match="data must be a file or a folder; got a pipe or a device"):
+        seq2see.resume(folder.path)

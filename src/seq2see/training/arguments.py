@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from seq2see.config.schema import Config
 from seq2see.config.settings import Setting, spread_settings
-from seq2see.core.errors import ConfigError
+from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.formats.in_memory import Fields
+from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
 from seq2see.system.foreign_code import admit
 from seq2see.training.fine_tuning import find_usual_fields
@@ -81,5 +83,15 @@ def resume_request(
         trust: whether the run may execute the code of its own that it names.
     """
     folder = RunFolder(Path(run))
-    admit(folder.read_config().model_dump(), [folder.path / "code"], trust=trust, owner=str(folder.path))
+    config = folder.read_config()
+    admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(folder.path))
+    _require_files(config)
     return request_resume(folder, updates=updates, patience=patience)
+
+
+def _require_files(config: Config) -> None:
+    """Refuse data that can be read once, or without end, and that a stranger may have named."""
+    for origin in origins(config).values():
+        for file in filter(None, (origin.file, origin.target_file)):
+            if file.exists() and not file.is_file() and not file.is_dir():
+                raise DataError("data must be a file or a folder; got a pipe or a device; give a file.", file=file)
