@@ -195,8 +195,42 @@ def write_config_line(old: str, new: str) -> Change:
     return apply
 
 
+def rename_folder(name: str) -> Change:
+    """The run folder under another name."""
+    return lambda folder: folder.path.rename(folder.path.with_name(name))
+
+
+def add_file(name: str, size: int = 0) -> Change:
+    """A further file without content, of any size."""
+
+    def apply(folder: Folder) -> None:
+        with (folder.path / name).open("wb") as file:
+            file.truncate(size)
+
+    return apply
+
+
 def list_beside_cases() -> Iterator[Case]:
-    """Pickles, examples, metrics, headers, and words with control codes."""
+    """Pickles, examples, metrics, headers, names, and words with control codes."""
+    names = (
+        "\udcff\udcfe",
+        "\x1b[2J",
+        "a\nb",
+        "x" * 255,
+        "-n",
+        "\u202eabc",
+        "<script>alert(1)<",
+        "a b'c\"d",
+        "\ud7a3" * 80,
+    )
+    for name, base in product(names, ("text", "labels")):
+        yield f"{base} in a folder called {ascii(name)[:30]}", base, rename_folder(name)
+    for name in names:
+        yield f"a file called {ascii(name)[:30]}", "text", add_file(name.replace("/", ""))
+    yield "a file of 1 TB", "text", add_file("more", 2**40)
+    yield "weights of 1 TB", "text", add_file("weights.safetensors", 2**40)
+    yield "a checkpoint of 1 TB", "text", add_file(CHECKPOINT, 2**40)
+    yield "examples of 1 TB", "text", add_file("held_out.jsonl", 2**40)
     for name in ("weights.safetensors", CHECKPOINT, "config.yaml", "source.tokenizer.json", "held_out.jsonl"):
         yield f"{name} is a pickle", "text", write_pickle(name)
         yield f"{name} is a file of torch", "text", write_torch(name)

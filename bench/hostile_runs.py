@@ -72,7 +72,7 @@ def _run_limited(do: Door, folder: Path, log: Path) -> None:
             os.dup2(file.fileno(), 2)
         sys.stdout, sys.stderr = (
             io.TextIOWrapper(os.fdopen(1, "wb", 0)),
-            io.TextIOWrapper(os.fdopen(2, "wb", 0), write_through=True),
+            io.TextIOWrapper(os.fdopen(2, "wb", 0), errors="backslashreplace", write_through=True),
         )
         do(folder)
         code = 0
@@ -116,13 +116,14 @@ def run_cases(
             return results, number
         place = scratch / f"case-{number}"
         change_apart(bases[base], place / "run", change)
+        folder = find_folder(place)
         (place / "honest").symlink_to(bases[base])
         write_data(place, base, images / "3.png")
         turn = number % len(known)
         for door in known[turn : turn + 1] if doors == "turn" else known if doors == "all" else doors.split(","):
             log = place / f"{door}.log"
             do = sandbox if door == "sandbox" else DOORS[door]
-            result, seconds, megabytes = run_apart(do, place / "run", log)
+            result, seconds, megabytes = run_apart(do, folder, log)
             if list(place.rglob(CANARY)):
                 result = "FOREIGN CODE RAN"
             results.setdefault(door, Counter())[result] += 1
@@ -131,6 +132,12 @@ def run_cases(
                 print(f"{result:18} {seconds:5.1f} s {megabytes:5.0f} MB  {door:18} {name}: {text!r}", flush=True)
         shutil.rmtree(place)
     return results, len(cases)
+
+
+def find_folder(place: Path) -> Path:
+    """The folder that a case has made: `run`, or what it was renamed to."""
+    usual = place / "run"
+    return usual if os.path.lexists(usual) else next(iter(place.iterdir()))
 
 
 def change_apart(base: Path, target: Path, change: Callable[..., object]) -> None:

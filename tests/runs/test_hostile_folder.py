@@ -9,17 +9,21 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 import seq2see
-from seq2see.core.errors import CheckpointError, Seq2SeeError
+from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError
+from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.model_limits import SizeGuard, TooLargeError, check_cells
 from seq2see.runs.run_file import read_run_file
-from seq2see.runs.weights_header import read_weights_header
+from seq2see.runs.weights_header import TensorForm, read_weights_header
 
 STORED = Path(__file__).parent / "format-2"
 FILES = ("config.yaml", "run.json", "source.tokenizer.json", "target.tokenizer.json", "weights.safetensors")
@@ -220,6 +224,14 @@ def test_a_copy_has_files_of_the_folder_alone(folder: RunFolder, tmp_path: Path)
     assert {each.name for each in (tmp_path / "copy").iterdir()} == set(FILES)
 
 
+def test_a_copy_is_no_larger_than_its_disk(folder: RunFolder, tmp_path: Path) -> None:
+    (folder.path / "more").touch()
+    os.truncate(folder.path / "more", 2**43)
+    with pytest.raises(CheckpointError, match=r"the run has 8,192.0 GB; there is room for"):
+        folder.copy_to(tmp_path / "copy")
+    assert not list(tmp_path.glob("*copy*"))
+
+
 def test_a_file_has_a_largest_size(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"abc")
     assert read_run_file(tmp_path / "x", most=3) == b"abc"
@@ -261,4 +273,33 @@ def test_a_preset_is_a_plain_name(folder: RunFolder) -> None:
     text = folder.config_file.read_text()
     preset = next(line for line in text.splitlines() if line.startswith("preset:"))
     folder.write_config(text.replace(preset, 'preset: "\\e[2J"'))
-    assert "preset must" in refuse(folder)
+    assert "preset must match pattern" in refuse(folder) or "there is no preset" in refuse(folder)
+
+
+def test_the_path_of_a_run_is_text(folder: RunFolder, tmp_path: Path) -> None:
+    folder.path.rename(tmp_path / "run\udcff")
+    assert "must be UTF-8" in refuse(RunFolder(tmp_path / "run\udcff"))
+
+
+@pytest.mark.parametrize(("cells", "heads", "refused"), [(2_500, 4, False), (2_501, 1, True), (2_500, 16, True)])
+def test_an_image_has_bounded_cells(cells: int, heads: int, refused: bool) -> None:
+    model = Network()
+    model.encoder = SimpleNamespace(cells=cells)  # type: ignore[assignment]
+    model.layer = nn.Module()
+    model.layer.heads = heads  # type: ignore[assignment]
+    check_cells(model, name="config.yaml", trust=True)
+    if refused:
+        with pytest.raises(ConfigError, match=f"got {cells:,} cells and {heads * cells**2:,} weights"):
+            check_cells(model, name="config.yaml", trust=False)
+    else:
+        check_cells(model, name="config.yaml", trust=False)
+
+
+def test_a_map_of_an_image_has_a_largest_size() -> None:
+    convolve = nn.Conv2d(3, 64, 3, padding=1)
+    form = {"weight": TensorForm("F32", (64, 3, 3, 3))}
+    with torch.no_grad(), SizeGuard(form):
+        assert convolve(torch.zeros(1, 3, 64, 64)).shape == (1, 64, 64, 64)
+        pixels = torch.zeros(1, 3, 8, 8).expand(1, 3, 8, 8).repeat(1, 1, 256, 256)
+        with pytest.raises(TooLargeError):
+            convolve(pixels)

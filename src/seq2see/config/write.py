@@ -44,7 +44,7 @@ def _section(section: BaseModel, indent: str, remarks: Mapping[str, str], prefix
         value, key = getattr(section, name), prefix + name
         if value is None:
             continue
-        lines += [f"{indent}# {remarks[key]}"] if key in remarks else []
+        lines += [f"{indent}# {_escape(remarks[key])}"] if key in remarks else []
         comment = f"  # {field.description}" if field.description else ""
         if isinstance(value, BaseModel):
             title = f"  # {(type(value).__doc__ or '').strip().rstrip('.').lower()}"
@@ -55,3 +55,8 @@ def _section(section: BaseModel, indent: str, remarks: Mapping[str, str], prefix
         else:
             lines.append(f"{indent}{name}: {dump(value)}{comment}")
     return lines
+
+
+def _escape(remark: str) -> str:
+    """Return a remark as a comment may have it: the name of a run in it may have any characters."""
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in remark)

@@ -15,6 +15,7 @@ from seq2see.config.schema import Config
 from seq2see.core.errors import CheckpointError, ConfigError, Seq2SeeError, TokenError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import shorten
+from seq2see.core.unicode import is_text
 from seq2see.data.modalities.learn import read_modality, read_target
 from seq2see.models.network import Network
 from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, read_outline, write_checkpoint
@@ -51,7 +52,7 @@ class RunFolder:
 
     @property
     def format_file(self) -> Path:
-        """Return the file with the format of the run folder, and the version of seq2see that wrote it."""
+        """Return the file with the format of the run folder."""
         return self.path / "run.json"
 
     @property
@@ -146,6 +147,8 @@ class RunFolder:
         """Read the configuration that the run was started with."""
         if not self.path.is_dir():
             raise CheckpointError(f"{self.path}: there is no such run folder; check the path.")
+        if not is_text(str(self.path)):  # safetensors reads no others
+            raise CheckpointError(f"{str(self.path)!r}: the path of a run folder must be UTF-8; rename it.")
         if not is_there(self.config_file):
             raise CheckpointError(f"{self.path}: this is no run folder (it has no config.yaml); check the path.")
         self._check_format()

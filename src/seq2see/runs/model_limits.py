@@ -28,8 +28,8 @@ WIDEST = 8  # bytes of a number
 SPARE_TENSORS = 1_000
 COPIES = 2  # of a tensor while it is drawn
 MAX_MAP_BYTES = 2**28  # of one map of a convolution over an image
-MAX_CELLS = 5_000  # of an image, for a run that is not trusted
-MAX_IMAGE_WEIGHTS = 2**27  # of attention between the cells of an image, in all heads of a layer
+MAX_CELLS = 2_500  # of an image, for a run that is not trusted
+MAX_IMAGE_WEIGHTS = 2**26  # of attention between the cells of an image, in all heads of a layer
 DTYPES = {
     "F64": torch.float64,
     "F32": torch.float32,

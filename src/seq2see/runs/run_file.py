@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from seq2see.core.errors import CheckpointError
@@ -140,6 +140,7 @@ def copy_run_files(folder: Path, target: Path) -> None:
     def leave_out(place: str, names: list[str]) -> list[str]:
         return [name for name in names if not _is_copied(Path(place) / name, real)]
 
+    _require_room(folder, target.parent)
     try:
         shutil.copytree(folder, draft, ignore=leave_out)
         os.replace(draft, target)
@@ -147,6 +148,18 @@ def copy_run_files(folder: Path, target: Path) -> None:
         raise CheckpointError(f"{target}: the run cannot be copied: {error}; make room and try again.") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _require_room(folder: Path, place: Path) -> None:
+    """Refuse to copy more than there is room for; a file without content may be called larger than the disk."""
+    sizes = [file.lstat().st_size for file in folder.rglob("*") if not file.is_symlink() and file.is_file()]
+    with suppress(OSError):  # the place is made later
+        free = shutil.disk_usage(place).free
+        if sum(sizes) > free:
+            raise CheckpointError(
+                f"{folder}: the run has {sum(sizes) / 2**30:,.1f} GB; there is room for {free / 2**30:,.1f} GB; make "
+                "room, or remove what is no part of the run."
+            )
 
 
 def _is_copied(path: Path, folder: Path) -> bool:

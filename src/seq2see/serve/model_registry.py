@@ -201,7 +201,8 @@ class ModelRegistry:
             place = path.resolve()
             if place not in known:
                 known.add(place)
-                found[place.name if place.name not in found else str(path)] = path
+                name = place.name if place.name not in found else str(path)
+                found[name.encode(errors="backslashreplace").decode()] = path  # JSON has no other bytes
         return found
 
     def _list_folder(self) -> list[Path]:
