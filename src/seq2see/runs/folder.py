@@ -218,14 +218,11 @@ class RunFolder:
         """Refuse weights that were trained with other tokenizers, or with another model."""
         tokenizers, model = facts.get("tokenizers"), facts.get("model")
         if not isinstance(tokenizers, dict) or not isinstance(model, dict):
-            raise CheckpointError(
-                f"{self.weights_file}: the file is damaged (its facts); copy the run again, or train anew."
-            )
+            raise CheckpointError(f"{self.weights_file}: the file is damaged (its facts); copy the run again.")
         for side in SIDES:
             if tokenizers.get(side) != self._tokenizer_digest(side):
                 raise CheckpointError(f"{self._tokenizer_file(side)}: the file was changed or damaged since training.")
-        changes = describe_changes(model, _shape(config))
-        if changes:
+        if changes := describe_changes(model, _shape(config)):
             raise ConfigError(
                 f"{self.config_file}: the weights were trained with another model: {changes}; undo the edit."
             )
