@@ -167,3 +167,24 @@ def test_data_of_a_run_is_no_pipe(folder: RunFolder, data: Path, tmp_path: Path,
     folder.write_config(folder.config_file.read_text().replace(str(data), str(endless)))
     with pytest.raises(DataError, match="data must be a file or a folder; got a pipe or a device"):
         seq2see.resume(folder.path)
+
+
+@pytest.mark.parametrize("saved", ["weights", "checkpoints"])
+@pytest.mark.parametrize("layers", [200, 900_000])
+def test_a_model_larger_than_what_was_saved_of_it_is_not_trained(folder: RunFolder, layers: int, saved: str) -> None:
+    text = folder.config_file.read_text()
+    assert "layers: 1\n" in text
+    folder.write_config(text.replace("layers: 1\n", f"layers: {layers}\n"))
+    if saved == "checkpoints":
+        folder.weights_file.unlink()
+    with pytest.raises(Seq2SeeError, match=r"must be as large as its weights|must fit the model"):
+        seq2see.resume(folder.path)
+
+
+def test_a_training_starts_from_no_model_larger_than_its_weights(folder: RunFolder, data: Path, tmp_path: Path) -> None:
+    text = folder.config_file.read_text().replace("layers: 1\n", "layers: 900000\n")
+    folder.write_config(text)
+    shape = folder.read_config().model_dump(mode="json", include={"task", "model", "tokens"})
+    change_facts(folder.weights_file, lambda facts: facts.update(model=shape))
+    with pytest.raises(Seq2SeeError, match="must be as large as its weights"):
+        seq2see.train(data, init=folder.path, out=tmp_path / "new", progress=False)

@@ -29,6 +29,7 @@ __all__ = [
     "run",
     "run_file",
     "sandbox",
+    "saved_model",
     "trial",
     "weights_header",
     "word_alignment",

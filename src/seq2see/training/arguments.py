@@ -11,7 +11,9 @@ from seq2see.core.errors import ConfigError, DataError
 from seq2see.data.formats.in_memory import Fields
 from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
+from seq2see.runs.saved_model import check_saved_model
 from seq2see.system.foreign_code import admit
+from seq2see.training.begun_run import read_task
 from seq2see.training.fine_tuning import find_usual_fields
 from seq2see.training.request import TrainingRequest, request_config, request_data, request_resume
 from seq2see.training.training_data import StrPath, discarding_data, name_new_folder, place_splits, split_data
@@ -86,6 +88,8 @@ def resume_request(
     config = folder.read_config()
     admit(config.model_dump(), [folder.path / "code"], trust=trust, owner=str(folder.path))
     _require_files(config)
+    if folder.has_task:
+        check_saved_model(folder, config, read_task(folder, config), trust=trust)
     return request_resume(folder, updates=updates, patience=patience)
 
 

@@ -20,7 +20,8 @@ from seq2see.data.modalities.target import Target
 from seq2see.models.shared_parameters import table_scales
 from seq2see.runs.checkpoint import Checkpoint
 from seq2see.runs.folder import RunFolder
-from seq2see.runs.model_limits import require_memory
+from seq2see.runs.saved_model import check_saved_model
+from seq2see.system.foreign_code import foreign_kinds
 from seq2see.tasks.task import Task
 from seq2see.training.begun_run import read_task
 
@@ -198,8 +199,10 @@ def freeze(model: nn.Module, init: Init | None) -> None:
 
 def _read(part: str, folder: RunFolder) -> Pretrained:
     config = folder.read_config()
-    require_memory(folder.weights_file)
-    weights, task = folder.read_weights(config), read_task(folder, config)
+    task = read_task(folder, config)
+    if not foreign_kinds(config.model_dump()):  # code of that run is not needed for its weights
+        check_saved_model(folder, config, task, trust=False)
+    weights = folder.read_weights(config)
     return Pretrained(part, folder, {side: _tokens(config.tokens, side) for side in SIDES[part]}, task, weights)
 
 
