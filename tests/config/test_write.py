@@ -108,3 +108,10 @@ def test_origins_are_the_files_that_are_named() -> None:
         "test": Origin(Path("/t.tsv"), fields=("de", "en")),
     }
     assert list(origins(make())) == ["train"]
+
+
+def test_a_remark_has_no_characters_that_yaml_forbids(tmp_path: Path) -> None:
+    config = make()
+    file = write(tmp_path, config, remarks={"model": "as in /runs/\x1b[2J\x85\udcff, größer"})
+    assert "# as in /runs/\\x1b[2J\\x85\\udcff, größer" in file.read_text()
+    assert load_config(file=file).config == config

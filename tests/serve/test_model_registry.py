@@ -165,3 +165,16 @@ def test_runs_that_are_gone_are_forgotten(folders: list[Path], tmp_path: Path) -
         assert not registry._loaders
 
     asyncio.run(happen())
+
+
+def test_a_name_of_other_bytes_can_be_written(folders: list[Path], tmp_path: Path) -> None:
+    strange = tmp_path / "run\udcff"
+    shutil.copytree(folders[0], strange)
+
+    async def talk(client: Client, handler: RequestHandler) -> None:
+        usable, other = (await client.get("/v1/models")).json()["models"]
+        assert (usable["name"], usable.get("error")) == (folders[0].name, None)
+        assert other["name"] == "run\\udcff"
+        assert "the path of a run folder must be UTF-8" in other["error"]
+
+    ask([folders[0], strange], talk)
