@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, Queue
 from typing import Any
+from urllib.parse import parse_qsl
 
 from seq2see.serve.bounds import Bounds
 from seq2see.serve.response_schemas import ExplainResponse, HeldOutResponse, ModelsResponse
@@ -66,7 +67,8 @@ class Script:
         return [body for asked, body in self.asked if asked == path]
 
     def answer(self, path: str, body: Json, token: str | None) -> Reply | Flow:
-        path = path.partition("?")[0]
+        path, _, query = path.partition("?")
+        body = {**dict(parse_qsl(query)), **body}
         if path == "/":
             return Reply(render_studio({}), kind=HTML)
         self.asked.append((path, body))

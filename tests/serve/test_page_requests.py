@@ -1,6 +1,7 @@
 """What the page does with answers that are late, broken or none, against a server that a test writes."""
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -224,6 +225,22 @@ def test_lines_of_the_run_before_are_not_shown(browser: Browser) -> None:
         browser.choose(".ask select", "two")
         browser.wait("document.querySelector('.example-button')?.textContent === 'cab'")
         assert read_texts(browser, ".lines-table .inside") == ["4"]
+        late, known = threading.Event(), make_line(7, "dab", "bad")
+        one, two = ({"model": name, "data": "test data", "count": 1} for name in ("one", "two"))
+
+        def answer(body: Json) -> Reply:
+            if body["model"] == "one":
+                late.wait(20)
+                return Reply({**one, "lines": [make_line(9, "late", "etal")]})
+            return Reply({**two, "lines": [known]})
+
+        script.answers["/v1/held-out"] = answer
+        browser.choose(".ask select", "one")
+        browser.choose(".ask select", "two")
+        browser.wait("document.querySelector('.example-button')?.textContent === 'dab'")
+        late.set()
+        browser.run("new Promise((done) => setTimeout(done, 200))")
+        assert read_texts(browser, ".lines-table .inside") == ["7"]
 
 
 def test_what_is_shown_are_the_numbers_of_the_answer(browser: Browser) -> None:

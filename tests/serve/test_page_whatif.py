@@ -224,6 +224,16 @@ def test_two_runs_stand_side_by_side_and_follow_each_other(browser: Browser) -> 
         assert browser.run("document.querySelectorAll('.output .arcs').length") == 3
 
 
+def test_a_broken_run_is_compared_with_none(browser: Browser) -> None:
+    broken = [{"name": name, "error": "it has no weights."} for name in ("bad", "worse")]
+    with opened(browser, start(make_model(), *broken)):
+        browser.choose(".ask select", "bad (broken)")
+        browser.wait("document.querySelector('.ask select').value === '1'")
+        labels = "[...document.querySelectorAll('.ask label')].map((label) => label.firstChild.textContent)"
+        assert "Run" in browser.run(labels)
+        assert "Compare with" not in browser.run(labels)
+
+
 def test_leave_one_out_is_asked_for_by_its_switch(browser: Browser) -> None:
     script = start()
     with opened(browser, script):
