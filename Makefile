@@ -24,6 +24,17 @@ check: .venv/tested
 	$(BIN)/ruff check .
 	$(BIN)/mypy --strict src
 
+.PHONY: wheel
+wheel: .venv/tested  ## the wheel of the commit, in dist/: the same bytes wherever and whenever it is built
+	rm -rf .venv/source && mkdir -p .venv/source
+	umask 022 && git archive HEAD | tar --no-same-permissions -xC .venv/source
+	umask 022 && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python -m build --wheel --outdir dist .venv/source
+	cd dist && sha256sum *.whl
+
+.PHONY: lock
+lock: .venv/tested  ## hashes and a bill of materials of the pinned dependencies, in deploy/
+	$(BIN)/python deploy/supply_chain.py
+
 .PHONY: measure
 measure:  ## how the source is laid out, in numbers beside their goals
 	$(PYTHON) bench/source_measures.py

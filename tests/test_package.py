@@ -1,11 +1,15 @@
 """The package as people get it: an sdist, the wheel that is built from it, and the commands in a clean environment."""
 
+import hashlib
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 import venv
 from pathlib import Path
 
@@ -25,12 +29,53 @@ def call(*words: object, cwd: Path) -> str:
     return result.stdout
 
 
+def copy_source(folder: Path) -> Path:
+    """Copy what the package is built from into a new folder."""
+    shutil.copytree(ROOT / "src", folder / "src", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_two_wheels_of_one_source_have_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    digests = set()
+    for name, seconds in (("here", 1_600_000_000), ("and/elsewhere", 1_650_000_001)):
+        source = copy_source(tmp_path / name)
+        for file in source.rglob("*"):
+            os.utime(file, (seconds, seconds))
+        call(sys.executable, "-m", "build", "--wheel", "--outdir", source / "dist", source, cwd=tmp_path)
+        [wheel] = source.glob("dist/*.whl")
+        digests.add(hashlib.sha256(wheel.read_bytes()).hexdigest())
+    assert len(digests) == 1
+
+
+def test_the_lock_and_the_bill_of_materials_are_those_of_the_pinned_versions() -> None:
+    def fit(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = {fit(name): version for name, version in (line.split("==") for line in lines if not line.startswith("#"))}
+    lock = (ROOT / "deploy" / "requirements.lock").read_text()
+    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+) \\$", lock, re.MULTILINE))
+    assert locked.items() <= pins.items(), "run make lock"
+    assert re.fullmatch(r"(#.*\n|[a-z0-9-]+==\S+( \\\n    --hash=sha256:[0-9a-f]{64})+\n)+", lock)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    assert {fit(re.match(r"[\w.-]+", need)[0]) for need in needed} <= locked.keys(), "run make lock"
+    bill = json.loads((ROOT / "deploy" / "sbom.cdx.json").read_text())
+    assert {part["name"]: part["version"] for part in bill["components"]} == pins, "run make lock"
+    scopes = {part["name"]: part["scope"] for part in bill["components"]}
+    assert (scopes["torch"], scopes["fastapi"], scopes["pytest"]) == ("required", "optional", "excluded")
+    known = {part["purl"] for part in bill["components"]} | {bill["metadata"]["component"]["purl"]}
+    for link in bill["dependencies"]:
+        assert {link["ref"], *link["dependsOn"]} <= known
+
+
 @pytest.mark.slow
 def test_the_built_package_trains_and_shows_in_a_clean_environment(tmp_path: Path) -> None:
-    source = tmp_path / "source"
-    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
+    source = copy_source(tmp_path / "source")
     call(sys.executable, "-m", "build", "--outdir", tmp_path / "dist", source, cwd=tmp_path)
     [sdist], [wheel] = tmp_path.glob("dist/*.tar.gz"), tmp_path.glob("dist/*.whl")
     assert f"-{seq2see.__version__}" in wheel.name
