@@ -51,6 +51,12 @@ def test_epochs_are_counted_in_updates_of_the_data(tmp_path: Path) -> None:
     )
 
 
+def test_a_batch_goes_through_little_data_once(tmp_path: Path) -> None:
+    write_reversals(tmp_path / "pairs.tsv", 20)
+    said = refused(seq2see("train", tmp_path / "pairs.tsv", "epochs=3"))
+    assert "about 1 update of 1,024 tokens goes through this data once; write train.updates=3." in said
+
+
 @pytest.mark.parametrize("words", [(), *((name,) for name in get_group(app).commands)])
 def test_h_is_help_everywhere(words: tuple[str, ...]) -> None:
     short, long = seq2see(*words, "-h"), seq2see(*words, "--help")

@@ -57,10 +57,11 @@ def refuse_epochs(early: Mapping[str, object], pairs: Pairs, config: Config) -> 
         labels, sources = config.model.decoder is None, infer_modality(pairs)
         plan = plan_tokens(pairs.source, pairs.target) if sources == "text" and not labels else None
         tokens = count_positions(pairs, labels=labels) if plan is None else plan.tokens
-        one = max(round(tokens / batch), 1)
+        one = max(tokens / batch, 1)
         often = early[key]
-        updates = max(round(often * tokens / batch), 1) if isinstance(often, int | float) and often > 0 else one
+        updates = round(often * one) if isinstance(often, int | float) and often > 0 else round(one)
         raise ConfigError(
-            f"{key}={shorten(often)}: the length of a training is set in updates, and about {say_count(one, 'update')} "
-            f"of {batch:,} tokens go through this data once; write train.updates={updates}."
+            f"{key}={shorten(often)}: the length of a training is set in updates, and about "
+            f"{say_count(round(one), 'update')} of {batch:,} tokens {'goes' if round(one) == 1 else 'go'} through this "
+            f"data once; write train.updates={max(updates, 1)}."
         )
