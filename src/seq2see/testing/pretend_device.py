@@ -48,7 +48,6 @@ class PretendTensor(Tensor):
         numbers: the tensor of the CPU.
     """
 
-    numbers: Tensor
     __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]  # as torch's own do
 
     @staticmethod
@@ -63,8 +62,10 @@ class PretendTensor(Tensor):
             layout=numbers.layout,
             device=torch.device(NAME, 0),
         )
-        wrapped.numbers = numbers
         return wrapped
+
+    def __init__(self, numbers: Tensor) -> None:
+        self.numbers = numbers
 
     def __tensor_flatten__(self) -> tuple[list[str], None]:
         return ["numbers"], None
