@@ -53,7 +53,7 @@ def test_the_tree_itself_is_left_as_it_was() -> None:
     assert tree.tensor.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("leaf", [[torch.zeros(1)], {"a": torch.zeros(1)}, 3])
+@pytest.mark.parametrize("leaf", [[torch.zeros(1)], {"a": torch.zeros(1)}, 3.5])
 def test_what_cannot_be_reordered_is_refused(leaf: Any) -> None:
     with pytest.raises(TypeError, match="a state tree holds tensors"):
         map_tree(lambda tensor: tensor, (leaf,))

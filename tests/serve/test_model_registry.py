@@ -27,11 +27,11 @@ class SlowDisk:
         self.slow, self.released, self.count = slow, threading.Event(), 0
         monkeypatch.setattr(model_registry, "load", self.load)
 
-    def load(self, path: Path, *, trust: bool, sandbox: bool) -> Run:
+    def load(self, path: Path, *, trust: bool, sandbox: bool, device: str) -> Run:
         self.count += 1
         if path.name in self.slow:
             self.released.wait(30)
-        return load(path, trust=trust, sandbox=sandbox)
+        return load(path, trust=trust, sandbox=sandbox, device=device)
 
 
 def test_a_run_that_was_trained_on_is_read_again(folders: list[Path], tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ from reversal import start, write_reversals
 import seq2see
 from seq2see.config.load import load_config, preset_names, read_preset
 from seq2see.core.errors import ConfigError
+from seq2see.runs.checkpoint import read_checkpoint
+from seq2see.runs.folder import RunFolder
 from seq2see.runs.run import Run
 from seq2see.system import devices
 from seq2see.system.devices import choose_device
@@ -19,6 +21,7 @@ from seq2see.testing import counting_looks, pretend_device
 from seq2see.training.events import Stepped
 from seq2see.training.job import Job
 from seq2see.training.metrics_log import MetricsLog
+from seq2see.training.precision import FIRST_FACTOR, UPDATES_TO_DOUBLE, Precision
 
 SIZES = {"size": 16, "embedding_size": 16, "inner_size": 32, "rows": 8, "width": 6}
 SEARCHES: list[Any] = [
@@ -164,12 +167,11 @@ def count_looks(run: Run, source: str, **options: Any) -> tuple[int, int]:
     return looks(), len(prediction.ids)
 
 
-@pytest.mark.parametrize(("options", "bound"), [({"beam": 1}, 3), ({"temperature": 1.0}, 3), ({"beam": 4}, 12)])
+@pytest.mark.parametrize(("options", "bound"), [({"temperature": 1.0}, 1), ({"beam": 1}, 6), ({"beam": 4}, 6)])
 def test_a_decoded_token_costs_few_looks_at_the_device(
     options: Any, bound: int, tmp_path: Path, pretend: torch.device
 ) -> None:
     data = write_data("transformer-tiny", tmp_path)
-    start(configure("transformer-tiny", data, pretend), tmp_path / "run").loop.run()
     train("transformer-tiny", data, tmp_path / "run", pretend)
     run = seq2see.load(tmp_path / "run", device="pretend")
     few, many = (count_looks(run, "abc", min_length=n, max_length=n + 1, **options)[0] for n in (5, 25))
@@ -183,4 +185,36 @@ def test_an_update_costs_few_looks_at_the_device(tmp_path: Path, pretend: torch.
     job.loop._update(batches)
     with counting_looks() as looks:
         job.loop._update(batches)
-    assert looks() <= 8
+    assert looks() <= 6
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_fewer_bits_train_and_resume_bit_for_bit(precision: str, tmp_path: Path) -> None:
+    data, cpu = write_data("luong2015", tmp_path), torch.device("cpu")
+    straight = start(configure("luong2015", data, cpu, precision=precision), tmp_path / "straight")
+    losses = [event.loss for event in straight.loop.run() if isinstance(event, Stepped)]
+    assert train("luong2015", data, tmp_path / "resumed", cpu, precision=precision) == losses
+    first, second = (read_checkpoint(RunFolder(tmp_path / name).weights_file) for name in ("straight", "resumed"))
+    assert all(torch.equal(tensor, second.tensors[name]) for name, tensor in first.tensors.items())
+    assert {tensor.dtype for tensor in first.tensors.values()} == {torch.float32}
+    exact = train("luong2015", data, tmp_path / "exact", cpu)
+    assert losses == pytest.approx(exact, rel=0.02)
+    assert losses != exact
+    assert seq2see.load(tmp_path / "resumed").predict("abc").tokens
+
+
+def test_the_factor_of_float16_falls_with_an_overflow_and_rises_after_many_updates() -> None:
+    precision = Precision("float16")
+    precision.observe(finite=False)
+    assert precision.factor == FIRST_FACTOR / 2
+    for _ in range(UPDATES_TO_DOUBLE - 1):
+        precision.observe(finite=True)
+    saved = precision.dump()
+    precision.observe(finite=True)
+    assert precision.factor == FIRST_FACTOR
+    again = Precision("float16")
+    again.restore(saved)
+    assert again.factor == FIRST_FACTOR / 2
+    again.observe(finite=True)
+    assert again.factor == FIRST_FACTOR
+    assert Precision("bfloat16").dump() == {}

@@ -132,6 +132,9 @@ class Train(Section):
         default="auto",
         description="where the model is trained: cpu, cuda, cuda:1, mps or xpu; auto: the best one there is",
     )
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        default="float32", description="of the forward pass; the smaller ones need an accelerator that is made for them"
+    )
     accumulate: Positive = Field(default=1, description="batches whose gradients are summed for one update")
     learning_rate: Annotated[float, Field(gt=0)] = Field(default=1e-3, description="the largest one of the schedule")
     schedule: PartSpec = Field(

@@ -51,7 +51,7 @@ def _read_pool(trace: Trace, name: str) -> PoolWeights | None:
     """Return the weights of a pool, a row for each sequence that it read, averaged over its heads."""
     if name not in trace.names:
         return None
-    return np.asarray(trace.weights(name).mean(dim=1)[:, 0].double().cpu().numpy())
+    return np.asarray(trace.weights(name).mean(dim=1)[:, 0].cpu().double().numpy())
 
 
 def _weigh_words(sentence: Sentence, weights: PoolWeights | None, row: int) -> AttendedSentence:

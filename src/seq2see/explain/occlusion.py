@@ -68,5 +68,5 @@ def leave_one_out(task: Task, model: Network, source: str, output: Output, parts
     scores = np.empty(len(variants))
     for rows in group_by_length(variants.lengths, budget=MAX_POSITIONS):
         for some in np.split(rows, range(MAX_SOURCES, len(rows), MAX_SOURCES)):
-            scores[some] = task.score_output(model, variants.gather(some.tolist()), output).double().cpu().numpy()
+            scores[some] = task.score_output(model, variants.gather(some.tolist()), output).cpu().double().numpy()
     return np.asarray(scores[0] - scores[1:])

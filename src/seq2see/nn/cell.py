@@ -89,8 +89,10 @@ class Cell(nn.Module):
             inputs: inputs without padding, [b t i]; at least one position.
             state: the state before the first step, each of its tensors [b d].
         """
-        wrapped = tuple(part.unsqueeze(0).contiguous() for part in state)
-        outputs, last = self.rnn(inputs, wrapped if self.parts > 1 else wrapped[0])
+        exact = self.rnn.weight_ih_l0.dtype
+        wrapped = tuple(part.unsqueeze(0).to(exact).contiguous() for part in state)
+        with torch.autocast("cpu", enabled=False):  # not every CPU has this kernel for fewer bits
+            outputs, last = self.rnn(inputs.to(exact), wrapped if self.parts > 1 else wrapped[0])
         return outputs, tuple(part[0] for part in (last if isinstance(last, tuple) else (last,)))
 
     def zeros(self, like: Float[Tensor, "n _"]) -> CellState:
@@ -150,7 +152,7 @@ class Gru(Cell):
         recurrent_gates, recurrent_candidate = recurrent.split(cuts, dim=-1)
         reset, update = (gates + recurrent_gates).sigmoid().chunk(2, dim=-1)
         candidate = (candidate + reset * recurrent_candidate).tanh()
-        return (torch.lerp(candidate, hidden, update),)
+        return (torch.lerp(candidate, hidden.to(candidate.dtype), update.to(candidate.dtype)),)
 
     def _build(self, input_size: int, size: int) -> TorchRnn:
         return _TorchGru(input_size, size, batch_first=True)

@@ -37,9 +37,11 @@ def output_cross_entropy(
         The smoothed cross-entropy in nats, summed over the rows with their factors, which carries gradients; and the
         cross-entropy of each row without smoothing and factors, [n], which carries none.
     """
+    features = features.to(weight.dtype)  # a loss needs the precision of the weights, also under autocast
     counts = features.new_ones(1).expand(len(targets)) if weights is None else weights
     learned = torch.is_grad_enabled() and any(each.requires_grad for each in (features, weight, bias))
-    loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing, counts, learned)
+    with torch.autocast(features.device.type, enabled=False):
+        loss, nll = _OutputCrossEntropy.apply(features, weight, bias, targets, smoothing, counts, learned)
     return loss, nll
 
 
@@ -65,7 +67,8 @@ def shift_targets(
         teacher: the probabilities of the teacher, [n v]; each row sums to 1.
         smoothing: the label smoothing that `output_cross_entropy` was given.
     """
-    difference = smoothing / len(weight) - teacher
+    features = features.to(weight.dtype)
+    difference = smoothing / len(weight) - teacher.to(weight.dtype)
     difference[torch.arange(len(targets), device=targets.device), targets] += 1 - smoothing
     return (features * (difference @ weight)).sum() + (difference @ bias).sum()
 

@@ -37,13 +37,13 @@ class Dropout(nn.Module):
         return f"rate={1 - self.kept / 256:.3f}"
 
 
-def draw_mask(shape: torch.Size, *, kept: int, device: torch.device | None = None) -> Tensor:
+def draw_mask(shape: torch.Size, *, kept: int, device: torch.device) -> Tensor:
     """Draw a boolean mask whose entries are True with probability kept / 256.
 
     Args:
         shape: the shape of the mask.
         kept: how many of the 256 values of a byte give True, 1 to 255.
-        device: where the mask is drawn; None is torch's default.
+        device: where the mask is drawn.
     """
     count = shape.numel()
     words = torch.empty((count + 7) // 8, dtype=torch.int64, device=device).random_(-(2**63), None)

@@ -3,12 +3,23 @@
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from seq2see.nn.multihead import KeysValues
 
 GROWTH_POSITIONS = 8  # free positions that a full cache gets; beam search copies them, too, when it reorders
+
+
+@dataclass
+class Written:
+    """Counts the positions of a cache that are in use; a cache that is copied gets a count of its own.
+
+    Args:
+        positions: how many they are.
+    """
+
+    positions: int = 0
 
 
 @dataclass(frozen=True)
@@ -21,12 +32,12 @@ class KeyValueCache:
     Args:
         keys: the prepared keys of each head, [n h c _]; what is beyond `written` is undefined.
         values: the values of each head, [n h c d]; what is beyond `written` is undefined.
-        written: how many positions are in use, the same number in every row, [n].
+        written: how many positions are in use, the same number in every row.
     """
 
     keys: Float[Tensor, "n h c _"]
     values: Float[Tensor, "n h c d"]
-    written: Int[Tensor, " n"]
+    written: Written
 
 
 def append(cache: KeyValueCache, length: int, new: KeysValues) -> KeyValueCache:
@@ -42,13 +53,13 @@ def append(cache: KeyValueCache, length: int, new: KeysValues) -> KeyValueCache:
     if torch.is_grad_enabled():
         keys = torch.cat([cache.keys[:, :, :length], new.keys], dim=2)
         values = torch.cat([cache.values[:, :, :length], new.values], dim=2)
-        return KeyValueCache(keys, values, torch.full_like(cache.written, length + 1))
-    taken = int(cache.written[0]) > length
+        return KeyValueCache(keys, values, Written(length + 1))
+    taken = cache.written.positions > length
     if taken or length == cache.keys.shape[2]:
         cache = _grow(cache, length)
     cache.keys[:, :, length] = new.keys[:, :, 0]
     cache.values[:, :, length] = new.values[:, :, 0]
-    cache.written.fill_(length + 1)
+    cache.written.positions = length + 1
     return cache
 
 
@@ -61,6 +72,4 @@ def _grow(cache: KeyValueCache, length: int) -> KeyValueCache:
         grown[:, :, :length] = tensor[:, :, :length]
         return grown
 
-    return replace(
-        cache, keys=copy(cache.keys), values=copy(cache.values), written=torch.full_like(cache.written, length)
-    )
+    return replace(cache, keys=copy(cache.keys), values=copy(cache.values), written=Written(length))

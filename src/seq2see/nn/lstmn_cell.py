@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from seq2see.nn.attend import Attend
-from seq2see.nn.key_value_cache import KeyValueCache, append
+from seq2see.nn.key_value_cache import KeyValueCache, Written, append
 from seq2see.nn.multihead import KeysValues, head_width, merge_heads, split_heads
 from seq2see.nn.normalise import Softmax
 from seq2see.nn.score import Score
@@ -115,9 +115,8 @@ class LstmnCell(nn.Module):
             like: gives the number of rows, the type and the device, [n ...].
         """
         rows, size = like.shape[0], self.size
-        written = like.new_zeros(rows, dtype=torch.long)
         empty = like.new_zeros(rows, self.heads, 0, 2 * self.width)
-        past = KeyValueCache(empty[..., : self.width], empty, written)
+        past = KeyValueCache(empty[..., : self.width], empty, Written())
         return Tape(past, hidden=like.new_zeros(rows, size), summary_query=like.new_zeros(rows, size))
 
     def advance(

@@ -104,7 +104,8 @@ class NtmHead(nn.Module):
         scores = F.softplus(strength) * self.score(key.tanh(), keys)
         mask = rows.mask[:, None, None]
         by_content = self.normalise(scores, mask, key)
-        weights = torch.lerp(previous.reshape(by_content.shape), by_content, gate.sigmoid())
+        previous = previous.reshape(by_content.shape).to(by_content.dtype)
+        weights = torch.lerp(previous, by_content, gate.sigmoid().to(by_content.dtype))
         weights = _shift_circularly(weights, shift.softmax(dim=-1), rows)
         # a softmax of gamma log w equals w^gamma / sum w^gamma, and is finite however small the weights are
         tiny = torch.finfo(weights.dtype).tiny

@@ -83,7 +83,7 @@ def read_ragged(
         outputs.append(state[0])
     lasts = [torch.cat(parts) for parts in zip(state, *reversed(ended), strict=True)]
     places = steps.forward if direction == "forward" else steps.backward
-    states = inputs.new_zeros(steps.shape[0] * steps.shape[1], cell.size)
-    states = states.index_copy(0, places, torch.cat(outputs)) if outputs else states
+    read = torch.cat(outputs) if outputs else inputs.new_zeros(0, cell.size)
+    states = read.new_zeros(steps.shape[0] * steps.shape[1], cell.size).index_copy(0, places, read)
     # back from the order of lengths to that of the batch
     return states.view(*steps.shape, cell.size), tuple(part[steps.order.argsort()] for part in lasts)

@@ -71,7 +71,10 @@ def dot_products(query: Float[Tensor, "b h t d"], keys: Float[Tensor, "b h s d"]
         keys: [b h s d]; may be marked by `share_gradients`.
     """
     gradient = _find_gradient(keys)
-    products: Tensor = query @ keys.transpose(-1, -2) if gradient is None else _DotProducts.apply(query, keys, gradient)
+    if gradient is None:
+        return query @ keys.transpose(-1, -2)
+    with torch.autocast(keys.device.type, enabled=False):  # both factors must have the type of the tensor
+        products: Tensor = _DotProducts.apply(query.to(keys.dtype), keys, gradient)
     return products
 
 
@@ -83,7 +86,10 @@ def weighted_sum(weights: Float[Tensor, "b h t s"], values: Float[Tensor, "b h s
         values: [b h s d]; may be marked by `share_gradients`.
     """
     gradient = _find_gradient(values)
-    summed: Tensor = weights @ values if gradient is None else _WeightedSum.apply(weights, values, gradient)
+    if gradient is None:
+        return weights @ values
+    with torch.autocast(values.device.type, enabled=False):
+        summed: Tensor = _WeightedSum.apply(weights.to(values.dtype), values, gradient)
     return summed
 
 

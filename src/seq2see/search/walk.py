@@ -62,8 +62,8 @@ def walk(
 
 
 def _read(tokens: Int[Tensor, " n"], logprobs: Float[Tensor, " n"]) -> Iterator[tuple[int, float]]:
-    """Read each token and its log-probability with one look at the device; a double holds every id and float."""
-    both = torch.stack([tokens.double(), logprobs.double()]).tolist()
+    """Read each token and its log-probability with one look at the device; a float32 holds every id below 2 ** 24."""
+    both = torch.stack([tokens.to(logprobs.dtype), logprobs]).tolist()
     return ((int(token), logprob) for token, logprob in zip(*both, strict=True))
 
 

@@ -12,24 +12,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils._mode_utils import no_dispatch
 from torch.utils._pytree import tree_leaves, tree_map
-from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+from torch.utils.backend_registration import _DummyBackendModule, _setup_privateuseone_for_python_backend
 
 NAME = "pretend"
 aten: Any = torch.ops.aten  # torch's own names of its operators
 
 # operators that move numbers between devices
-MOVES = {aten.copy_.default, aten._to_copy.default}
+MOVES = {aten.copy_, aten._to_copy, aten.to}
 # operators whose result, or the size of it, the host must wait for
 LOOKS = {
-    aten._local_scalar_dense.default,
-    aten.equal.default,
-    aten.masked_select.default,
-    aten.nonzero.default,
-    aten.repeat_interleave.Tensor,
-    aten._unique2.default,
-    aten.unique_dim.default,
+    *(aten._local_scalar_dense, aten.item, aten.is_nonzero, aten.equal, aten.allclose),
+    *(aten.nonzero, aten.nonzero_numpy, aten.argwhere, aten.masked_select),
+    *(aten._unique, aten._unique2, aten.unique_dim, aten.unique_consecutive),
 }
-INDEXING = {aten.index.Tensor, aten.index_put.default, aten.index_put_.default}
+INDEXING = {aten.index, aten.index_put, aten.index_put_}
 # operators that make a tensor of a size that their arguments say
 FACTORIES = ("arange", "arange.start", "arange.start_step", "eye", "eye.m", "linspace", "randperm")
 
@@ -100,6 +96,14 @@ class PretendTensor(Tensor):
         return f"{self.numbers!r} on {NAME}"
 
 
+class _Backend(_DummyBackendModule):
+    """What torch asks a device for, beside its operators."""
+
+    def get_amp_supported_dtype(self) -> list[torch.dtype]:
+        """Return the types of autocast."""
+        return [torch.bfloat16, torch.float16]
+
+
 def pretend_device() -> torch.device:
     """Return the pretend device; it is registered with torch when it is asked for first.
 
@@ -109,7 +113,7 @@ def pretend_device() -> torch.device:
     same as there.
     """
     if not _libraries:
-        _setup_privateuseone_for_python_backend(NAME)
+        _setup_privateuseone_for_python_backend(NAME, backend_module=_Backend())
         everything, some = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
         everything.fallback(_run, "PrivateUse1")
         # torch.tensor passes by the tensors' own dispatch, which a fallback does not survive
@@ -163,7 +167,7 @@ def _run(func: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _check(func: Any, given: Sequence[Any]) -> None:
     """Raise a DeviceError if tensors of the CPU are among those of the device."""
-    if func in MOVES or not any(isinstance(each, PretendTensor) for each in given):
+    if func.overloadpacket in MOVES or not any(isinstance(each, PretendTensor) for each in given):
         return
     for each in given:
         if isinstance(each, Tensor) and not isinstance(each, PretendTensor) and each.ndim:
@@ -174,10 +178,12 @@ def _check(func: Any, given: Sequence[Any]) -> None:
 
 def _count(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     global _looks
-    to_host = func is aten._to_copy.default and torch.device(kwargs.get("device") or NAME).type == "cpu"
-    to_host = to_host or (func is aten.copy_.default and not isinstance(args[0], PretendTensor))
-    boolean = func in INDEXING and any(each is not None and each.dtype == torch.bool for each in args[1])
-    _looks += int(func in LOOKS or to_host or boolean)
+    kind = func.overloadpacket
+    to_host = kind in MOVES and torch.device(kwargs.get("device") or NAME).type == "cpu"
+    to_host = to_host or (kind is aten.copy_ and not isinstance(args[0], PretendTensor))
+    boolean = kind in INDEXING and any(each is not None and each.dtype == torch.bool for each in args[1])
+    repeated = kind is aten.repeat_interleave and any(isinstance(each, Tensor) for each in args[1:2])
+    _looks += int(kind in LOOKS or to_host or boolean or repeated)
 
 
 def _unwrap(each: Any) -> Any:

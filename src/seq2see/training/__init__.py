@@ -27,6 +27,7 @@ __all__ = [
     "outcome",
     "parallel_plan",
     "plan",
+    "precision",
     "prepare",
     "pretrained",
     "pretrained_embeddings",

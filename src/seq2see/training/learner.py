@@ -19,6 +19,7 @@ from seq2see.runs.checkpoint import dump_optimizer, restore_optimizer
 from seq2see.tasks.task import Task
 from seq2see.training.ema import KEY, keep_average
 from seq2see.training.muon import find_matrices, move_matrices
+from seq2see.training.precision import Precision
 
 # between the seeds of two workers: 2 ** 32 over the golden ratio, because torch takes the lowest 32 bits of a seed, and
 # multiples of it are as far from each other as they can be, so that no worker repeats the random numbers of another
@@ -69,6 +70,7 @@ class Learner(Generic[NetworkT]):
         self.config, self.task, self.model, self.reward = config, task, model, reward
         self.objective = build_objective(config, task, teachers=teachers, reward=reward)
         train = config.train
+        self.precision = Precision(train.precision)
         self.optimizer = optim.AdamW(
             model.parameters(),
             lr=train.learning_rate,
@@ -100,16 +102,20 @@ class Learner(Generic[NetworkT]):
         """
         torch.manual_seed((self.config.seed * 1_000_003 + update + rank * SEED_DISTANCE) % 2**64)
         self.model.train()
-        total, tokens = 0.0, 0
+        losses: list[Tensor] = []
+        tokens = 0
         for batch in batches:
             if batch is None:
                 after_batch(0)
                 continue
-            loss = self.objective(self.model, batch.to(self.model.device), update)
-            loss.total.backward()
-            total, tokens = total + loss.total.item(), tokens + loss.tokens
+            with self.precision.autocast(self.model.device):
+                loss = self.objective(self.model, batch.to(self.model.device), update)
+            (loss.total * self.precision.factor).backward()
+            losses.append(loss.total.detach())
+            tokens += loss.tokens
             after_batch(loss.tokens)
-        return Sums(total, tokens)
+        # the host waits for an accelerator once, not after each batch
+        return Sums(sum(torch.stack(losses).tolist()) if losses else 0.0, tokens)
 
     def optimizer_step(self, learning_rate: float, tokens: int) -> bool:
         """Make one optimizer step with the mean gradient of a token, clipped to the norm train.clip_gradient.
@@ -122,21 +128,23 @@ class Learner(Generic[NetworkT]):
             False, without any change of the weights, if the gradient is not finite.
         """
         gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        norm = torch.nn.utils.get_total_norm(gradients).item() / tokens
+        norm = torch.nn.utils.get_total_norm(gradients).item() / self.precision.factor / tokens
         finite = math.isfinite(norm)
         if finite:
             largest = self.config.train.clip_gradient
             scale = min(1.0, largest / (norm + 1e-6)) if largest else 1.0
-            torch._foreach_mul_(gradients, scale / tokens)
+            torch._foreach_mul_(gradients, scale / self.precision.factor / tokens)
             for group in self.optimizer.param_groups:
                 group["lr"] = learning_rate
             self.optimizer.step()
         self.optimizer.zero_grad()
+        self.precision.observe(finite=finite)
         return finite
 
     def dump(self) -> dict[str, Tensor]:
-        """Return all tensors that learning changes by name: `model.NAME` and `optimizer.KEY.NAME`."""
+        """Return all tensors that learning changes by name: `model.NAME`, `optimizer.KEY.NAME` and `precision.NAME`."""
         tensors = {f"model.{name}": tensor for name, tensor in self.model.state_dict().items()}
+        tensors |= {f"precision.{name}": tensor for name, tensor in self.precision.dump().items()}
         return tensors | {f"optimizer.{n}": t for n, t in dump_optimizer(self.optimizer, self.model).items()}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
@@ -150,6 +158,7 @@ class Learner(Generic[NetworkT]):
             ValueError: they are those of another optimizer.
         """
         self.model.load_state_dict(strip(tensors, "model."))
+        self.precision.restore(strip(tensors, "precision."))
         restore_optimizer(self.optimizer, self.model, strip(tensors, "optimizer."))
         matrices, average = set(self.matrices), {KEY} if self.config.train.ema else set()
         for parameter in self.model.parameters():

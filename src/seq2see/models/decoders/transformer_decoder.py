@@ -13,7 +13,7 @@ from seq2see.core.tree import map_tree
 from seq2see.models.encoders.transformer_encoder import SCALED_DOT, SINUSOIDAL, SOFTMAX
 from seq2see.nn.dropout import Dropout
 from seq2see.nn.embed import Embed
-from seq2see.nn.key_value_cache import KeyValueCache, append
+from seq2see.nn.key_value_cache import KeyValueCache, Written, append
 from seq2see.nn.module_list import TypedModuleList
 from seq2see.nn.multihead import KeysValues, MultiHead
 from seq2see.nn.normalise import Normaliser
@@ -27,11 +27,11 @@ class TransformerState:
     """Holds the state of a Transformer decoder.
 
     Args:
-        length: number of tokens read so far, the same for all rows, [n].
+        length: number of tokens read so far, the same for all rows.
         caches: for each layer the keys and values of these tokens.
     """
 
-    length: Int[Tensor, " n"]
+    length: int
     caches: tuple[KeyValueCache, ...]
 
 
@@ -116,11 +116,10 @@ class TransformerDecoder(nn.Module):
             mask=memory.mask[:, None, None, :],
         )
         rows = memory.states.shape[0]
-        length = memory.states.new_zeros(rows, dtype=torch.long)
         caches = tuple(
             layer.empty_cache(memory.states.new_zeros(rows, 0, self.embed.weight.shape[1])) for layer in self.layers
         )
-        return source, TransformerState(length, caches)
+        return source, TransformerState(0, caches)
 
     def step(
         self, tokens: Int[Tensor, " n"], state: TransformerState, source: TransformerMemory
@@ -132,11 +131,10 @@ class TransformerDecoder(nn.Module):
             state: the state before these tokens, one row a hypothesis.
             source: what `begin` returned, one row a source.
         """
-        length = int(state.length[0])
-        states = self.dropout(self.embed(tokens).unsqueeze(1) + self.position.at(state.length.unsqueeze(1)))
+        states = self.dropout(self.embed(tokens).unsqueeze(1) + self.position(state.length, 1))
         caches = []
         for layer, cache, memory in zip(self.layers, state.caches, source.layers, strict=True):
-            states, cache = layer.step(states, cache, length, memory, source.mask)
+            states, cache = layer.step(states, cache, state.length, memory, source.mask)
             caches.append(cache)
         return self.output(self.norm(states)[:, 0]), TransformerState(state.length + 1, tuple(caches))
 
@@ -226,7 +224,7 @@ class TransformerDecoderLayer(nn.Module):
             states: an empty tensor [n 0 d], whose rows and type the cache takes.
         """
         empty = self.self_attention.project_memory(states)
-        return KeyValueCache(empty.keys, empty.values, states.new_zeros(len(states), dtype=torch.long))
+        return KeyValueCache(empty.keys, empty.values, Written())
 
     def step(
         self,

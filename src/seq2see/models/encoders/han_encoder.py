@@ -94,7 +94,7 @@ class HanEncoder(nn.Module):
         steps = list_steps(mask)
         ids = tokens.flatten()[steps.forward]
         if self.training and self.kept_words < 256:
-            ids = ids.where(draw_mask(ids.shape, kept=self.kept_words), UNKNOWN)
+            ids = ids.where(draw_mask(ids.shape, kept=self.kept_words, device=ids.device), UNKNOWN)
         states, last = _read_both(self.words, self.dropout(self.embed(ids)), steps)
         return Memory(states, mask, summary=last[0])
 
