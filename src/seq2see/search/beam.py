@@ -80,18 +80,21 @@ class Beam:
     ) -> list[list[Hypothesis]]:
         """Return all outputs of each source; of those found so far, the observer is shown the best `contending`."""
         found: list[list[Hypothesis]] = [[] for _ in range(len(limits.longest))]
-        front = _start(limits, self.width)
+        front, width = _start(limits, self.width), self.width
         for _ in range(int(limits.longest.max())):
             logits, state = step(front.tokens[:, :, -1].flatten(), state, fixed)
-            front = _grow(front, limits.logprobs(logits, front.history, front.owners), limits.observer)
+            front = _grow(front, limits.logprobs(logits, front.history, front.owners), width, limits.observer)
             stopped = self._observe(front, limits, found, contending)
             front = self._harvest(front, self._cover(state, limits), limits, found, stopped)
-            going = front.live.any(dim=1).nonzero().squeeze(1)
-            if len(going) == 0:
+            live, places = torch.stack([front.live.sum(dim=1), front.places]).tolist()  # one look at the device
+            going = [row for row, count in enumerate(live) if count]
+            if not going:
                 break
-            if len(going) < len(front.sources):
-                front, fixed = select(front, going), select(fixed, going)
-            front = _tighten(front)
+            if len(going) < len(live):
+                kept = torch.tensor(going, device=front.places.device)
+                front, fixed = select(front, kept), select(fixed, kept)
+            width = max(places[row] for row in going)
+            front = _tighten(front, max(live))
             state = _reorder(state, front.parents.flatten(), rows=len(logits))
         return found
 
@@ -135,7 +138,8 @@ class Beam:
         if stopped:
             full |= torch.isin(front.sources, torch.tensor(list(stopped), device=full.device))
         done = front.live & (ended | full.unsqueeze(1))
-        for row, place in done.nonzero().tolist():
+        ends = [(row, place) for row, marks in enumerate(done.tolist()) for place, end in enumerate(marks) if end]
+        for row, place in ends:
             extra = 0.0 if coverage is None else coverage[front.parents[row, place]].item()
             source, one = int(front.sources[row]), self._hypothesis(front, row, place, limits.end, extra)
             found[source].append(one)
@@ -192,10 +196,9 @@ def _start(limits: Limits, width: int) -> _Front:
     )
 
 
-def _grow(front: _Front, logprobs: Float[Tensor, "n v"], observer: SearchObserver | None = None) -> _Front:
-    """Return the likeliest continuations of each source, as many as there are places."""
+def _grow(front: _Front, logprobs: Float[Tensor, "n v"], width: int, observer: SearchObserver | None = None) -> _Front:
+    """Return the likeliest continuations of each source, as many as it has places: at most `width`."""
     sources, rows = front.totals.shape
-    width = int(front.places.max())
     # an observer is told of what is left out, too
     seen = width + (0 if observer is None else width if observer.records else 1)
     best, tokens = top(logprobs, min(seen, logprobs.shape[1]))  # what is best of all is among the best of its row
@@ -239,9 +242,8 @@ def _report(
     return observer.grow(front.sources, before.gather(1, parents), tokens, logprobs, totals, kept)
 
 
-def _tighten(front: _Front) -> _Front:
+def _tighten(front: _Front, needed: int) -> _Front:
     """Return the front without the columns that no source uses, live rows first."""
-    needed = int(front.live.sum(dim=1).max())
     if needed == front.totals.shape[1]:
         return front
     totals, kept = front.totals.topk(needed, dim=1)
