@@ -7,6 +7,7 @@ import pytest
 
 from seq2see.config.load import Loaded, load_config, parse_setting, preset_names, preset_text, read_preset
 from seq2see.config.schema import Config, ParallelFiles
+from seq2see.config.settings import spread_settings
 from seq2see.core.errors import ConfigError
 from seq2see.core.registry import part
 from seq2see.search.factory import read_search
@@ -266,3 +267,34 @@ def test_a_colon_without_a_blank_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("settings", [("train=3", "train.workers=1"), ("train=[]", "train={workers: 1}")])
 def test_what_is_no_section_is_not_forgotten(tmp_path: Path, settings: tuple[str, str]) -> None:
     assert f"{settings[0]}: train must be a section of keys (updates," in refuse(tmp_path, START, *settings)
+
+
+def test_settings_of_a_python_call_have_the_values_that_yaml_would_have() -> None:
+    given = ("a.b", {"x": (Path("/p"), 2, {3: Path("q")}), "y": [None, True, "no"]})
+    tree, places = parse_setting(given)
+    assert tree == {"a": {"b": {"x": ["/p", 2, {"3": "q"}], "y": [None, True, "no"]}}}
+    assert list(places) == [("a", "b")]
+
+
+def test_a_section_of_a_python_call_is_as_many_settings_as_it_has_keys() -> None:
+    given = {"train": {"updates": 3, "schedule": {"warmup": 1}}, "model.encoder": {"size": 4}, "seed": 5, "search": {}}
+    assert spread_settings(given) == [
+        ("train.updates", 3),
+        ("train.schedule", {"warmup": 1}),
+        ("model.encoder", {"size": 4}),
+        ("seed", 5),
+        ("search", {}),
+    ]
+
+
+def test_presets_are_listed_by_what_they_read_and_do() -> None:
+    captions = {"caption-transformer", "show-and-tell2015", "show-attend-tell2015", "show-attend-tell2015-hard"}
+    captions |= {"vit-caption"}
+    labels = {"frozen-cnn", "small-cnn", "vit2021"}
+    assert set(preset_names(task="transduction", images=True)) == captions
+    assert set(preset_names(task="classification", images=True)) == labels
+    assert set(preset_names(images=True)) == captions | labels
+    assert set(preset_names(images=False)) == set(preset_names()) - captions - labels
+    texts = {"bigru-attention", "han2016", "transformer-classifier"}
+    assert set(preset_names(task="classification", images=False)) == texts
+    assert preset_names() == sorted(preset_names())

@@ -8,7 +8,7 @@ import pytest
 from seq2see.config import load as loading
 from seq2see.config.load import load_config, preset_names, preset_text
 from seq2see.config.schema import Config
-from seq2see.config.write import write_config
+from seq2see.config.write import read_remarks, write_config
 from seq2see.data.pairs import Origin
 from seq2see.runs.data_files import origins
 
@@ -99,6 +99,13 @@ def test_keys_are_explained_and_choices_have_their_reasons(tmp_path: Path) -> No
     assert lines[lines.index("# characters, because") + 1].startswith("tokens:")
     assert lines[lines.index("  # enough") + 1].startswith("  updates: ")
     assert "seed: 1  # everything random follows from it" in lines
+
+
+def test_the_reasons_of_sections_are_read_again(tmp_path: Path) -> None:
+    """Of sections alone; the heading and the remarks on single keys are none."""
+    remarks = {"tokens": "characters: because # of x", "train.updates": "enough", "train": "long", "search": "wide"}
+    text = write(tmp_path, make(), remarks=remarks).read_text()
+    assert read_remarks(text) == {name: remarks[name] for name in ("tokens", "train", "search")}
 
 
 def test_origins_are_the_files_that_are_named() -> None:
