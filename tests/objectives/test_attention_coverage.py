@@ -41,7 +41,7 @@ def test_the_penalty_is_part_of_the_loss_and_moves_the_attention(data: Path, tmp
     for penalty in (0.0, 2.0):
         job = start(configure(data, doubly_stochastic_attention=penalty), tmp_path / str(penalty))
         model = job.loop.model
-        _, _, (store, rows) = next(job.loop._batches())
+        _, _, (store, rows) = next(order_batches(job.loop.store, job.loop.config, job.loop.state))
         loss = job.loop.learner.objective(model.eval(), collate(store, rows), 1)
         loss.total.backward()
         losses.append((loss.total.item(), loss.nll.item(), model.decoder.reader.attend.score.vector.grad))

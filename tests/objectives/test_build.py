@@ -20,8 +20,7 @@ from seq2see.objectives.likelihood import Likelihood, teacher_forcing
 from seq2see.objectives.minimum_risk import MinimumRisk, best_gleu
 from seq2see.objectives.scheduled_sampling import ScheduledSampling
 from seq2see.tasks.classification import Classification
-from seq2see.training.parallel_plan import ParallelPlan
-from seq2see.training.worker_process import WorkerSetup
+from seq2see.training.follow import open_job
 
 HARD = {"kind": "before", "score": "additive", "normalise": {"kind": "hard", "soft_share": 0.5}}
 EVERYTHING = {
@@ -74,10 +73,7 @@ def test_a_worker_builds_the_objective_of_the_main_process(data: Path, tmp_path:
         configure(data, model={**model, "decoder": {**model["decoder"], "reader": HARD}}, **options),
         data.parent / "run",
     ).loop
-    setup = WorkerSetup(
-        1, ParallelPlan(2), loop.folder.path, tmp_path / "meeting", loop.task.longest_target, loop.reward
-    )
-    worker = setup.open()
+    worker = open_job(loop.folder.path).loop.learner
     worker.restore(loop.learner.dump())
     assert worker.task.longest_target == loop.task.longest_target > 1
     for update in (1, 2):

@@ -1,7 +1,6 @@
 """Several processes train as one does: the same sums, the same bits after a crash, and nobody left behind."""
 
 import contextlib
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -26,7 +25,6 @@ from seq2see.training import process_group
 from seq2see.training.events import Stepped, Validated
 from seq2see.training.parallel_plan import ParallelPlan, cut, plan_workers, restore_plan
 from seq2see.training.training_state import SavedPlan
-from seq2see.training.worker_process import limit_sending
 
 # every source sees the softmax, so nothing is random; but rewards move the average that is kept in a buffer
 SOFT = {"kind": "before", "score": "additive", "normalise": {"kind": "hard", "soft_share": 1.0}}
@@ -74,7 +72,7 @@ def test_processes_and_threads_follow_from_model_cores_and_configuration(monkeyp
     assert plan_workers(Train(workers=3), large) == ParallelPlan(3, 2)
     assert plan_workers(Train(workers=16), large) == ParallelPlan(16, 1)
     seeing = nn.Module()
-    seeing.encoder = nn.Module()
+    seeing.encoder = nn.Linear(2, 3)
     seeing.encoder.image_size = 32  # type: ignore[assignment]
     assert plan_workers(Train(batch_tokens=128), seeing) == ParallelPlan(2, 4)  # however small: an image is many cells
     assert restore_plan(Train(), large, SavedPlan(workers=16, threads=2)) == ParallelPlan(16, 2)
@@ -167,7 +165,7 @@ def test_a_process_that_is_killed_is_one_sentence_and_running_again_changes_no_b
     events = job.loop.run()
     while not isinstance(event := next(events), Stepped) or event.update < 6:
         pass
-    os.kill(job.loop.workers._workers[0].process.pid, signal.SIGKILL)
+    os.kill(find_worker(job), signal.SIGKILL)
     with pytest.raises(Seq2SeeError, match=r"ended early \(signal 9\).* the same command again"):
         list(events)
     assert [path.stem for path in RunFolder(folder / "killed").checkpoints()] == ["update-000000004"]
@@ -187,7 +185,7 @@ def test_a_process_that_was_stopped_is_one_sentence_and_signals_are_heard_meanwh
     events = job.loop.run()
     while not isinstance(event := next(events), Stepped) or event.update < update:
         pass
-    os.kill(job.loop.workers._workers[0].process.pid, signal.SIGSTOP)
+    os.kill(find_worker(job), signal.SIGSTOP)
     monkeypatch.setattr(process_group, "MIN_PATIENCE_SECONDS", 2.0)
     before = signal.signal(signal.SIGALRM, lambda *_: heard.append(time.monotonic()))
     heard, began = [], time.monotonic()
@@ -201,12 +199,14 @@ def test_a_process_that_was_stopped_is_one_sentence_and_signals_are_heard_meanwh
     assert time.monotonic() - began < 30
 
 
-def test_a_worker_that_takes_nothing_does_not_stop_the_sender_for_good() -> None:
-    ours, theirs = multiprocessing.Pipe()
-    limit_sending(ours, 0.2)
-    with pytest.raises(BlockingIOError):
-        ours.send_bytes(b"x" * 10**7)
-    theirs.close()
+@pytest.mark.slow
+def test_the_error_of_a_worker_is_told(tmp_path: Path) -> None:
+    config = make(write_reversals(tmp_path / "reversed.tsv"), workers=2)
+    job = start(config, tmp_path / "run")
+    for file in (tmp_path / "run").glob("*.json"):
+        file.write_text("[")
+    with pytest.raises(Seq2SeeError, match=r"run.*json"):
+        next(job.loop.run())
 
 
 @pytest.mark.slow
@@ -231,6 +231,11 @@ def test_workers_ignore_ctrl_c_and_end_with_the_main_process(tmp_path: Path) -> 
     assert "in 2 processes" in said
     assert "Traceback" not in said
     wait_until(lambda: all(read_stat(pid)[:1] in ([], ["Z"]) for pid in workers))
+
+
+def find_worker(job: Any) -> int:
+    """The process id of the first worker."""
+    return int(job.loop.workers._local.processes[0].pid)
 
 
 def wait_until(done: Callable[[], Any]) -> None:

@@ -7,7 +7,7 @@ from reversal import write_reversals
 
 from seq2see.training.arguments import make_request
 from seq2see.training.description import find_risks
-from seq2see.training.prepare import prepare_training
+from seq2see.training.launch import prepare_training
 
 
 @pytest.mark.parametrize(("count", "few"), [(2, True), (49, True), (50, False)])

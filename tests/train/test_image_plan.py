@@ -10,7 +10,7 @@ from seq2see.runs.folder import RunFolder
 from seq2see.training.api import make_request
 from seq2see.training.description import describe_job
 from seq2see.training.job import Job
-from seq2see.training.prepare import prepare_training
+from seq2see.training.launch import prepare_training
 
 SMALL = ["tokens.source.size=16", "model.encoder={layer: 1, size: 8}", "train.updates=2", "train.validate_every=1"]
 

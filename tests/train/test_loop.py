@@ -245,7 +245,7 @@ def test_patience_that_was_lost_before_a_kill_is_lost_after_it(data: Path, tmp_p
     config = configure(data, updates=400, validate_every=2, patience=2, learning_rate=1e-12)
     job = start(config, tmp_path / "run")
     for event in job.loop.run():
-        if isinstance(event, Validated) and job.loop._stops_early():
+        if isinstance(event, Validated) and job.loop.state.stops_early(2):
             break  # killed after the look was saved
     assert run(start(config, tmp_path / "run"))[-1].update == event.update
 

@@ -1,5 +1,6 @@
 """What workers add up: here they are threads of one process, each with a model of its own."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,15 +9,17 @@ from typing import Any
 import pytest
 import torch
 from reversal import configure
-from torch import nn
+from torch import distributed, nn
 
-from seq2see.core.errors import Seq2SeeError
+from seq2see.core.errors import ConfigError, Seq2SeeError
 from seq2see.data.modalities.text import TextModality
 from seq2see.data.trainable_tokenizers import Characters
 from seq2see.models.network import Network
 from seq2see.tasks.transduction import Transduction
+from seq2see.training import gradient_sums
+from seq2see.training.gradient_sums import OverlappedSum, Word, agree, average_buffers, moving_buffers
 from seq2see.training.learner import Learner, Sums
-from seq2see.training.process_group import ProcessGroup, add_up, average_buffers, moving_buffers
+from seq2see.training.process_group import HungError, LostError, ProcessGroup, add_pairs, read_patience
 
 GRADIENTS = ([[1.0, -2.0, 3.0], [0.5, 0.0, -4.0]], [[5.0, 1.0, 0.25], [2.0, -8.0, 6.0]], [[7.0, 0.0, 1.0], [3.0] * 3])
 
@@ -27,12 +30,19 @@ class Line(nn.Linear, Network):
 
 def gather(place: Path, workers: int, do: Callable[[ProcessGroup], Any]) -> list[Any]:
     """What each worker of a group makes of it."""
+    place.mkdir(exist_ok=True)
 
     def work(worker: int) -> Any:
-        return do(ProcessGroup(place / "meeting", worker, workers))
+        store = distributed.FileStore(str(place / "meeting"), workers)
+        return do(ProcessGroup(store, worker, workers))
 
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(work, range(workers)))
+
+
+def add_up(learner: Learner[Any], group: ProcessGroup, mine: Sums) -> Sums:
+    """The sums over all processes, all gradients at once."""
+    return OverlappedSum(list(learner.model.parameters()), group).finish(mine)
 
 
 def make(**options: Any) -> Learner[Any]:
@@ -51,7 +61,7 @@ def test_gradients_losses_and_tokens_are_sums_over_workers(tmp_path: Path, worke
         learner.model.weight.grad = torch.tensor(GRADIENTS[group.rank])
         if group.rank == 1:
             learner.model.bias.grad = torch.tensor([10.0, -6.0])
-        sums = add_up(learner, group, Sums(1.5 + group.rank, 3 + 4 * group.rank), checksum=7)
+        sums = add_up(learner, group, Sums(1.5 + group.rank, 3 + 4 * group.rank))
         return sums, [parameter.grad.clone() for parameter in learner.model.parameters()]
 
     expected = torch.tensor(GRADIENTS[:workers]).sum(dim=0)
@@ -72,7 +82,7 @@ def test_a_step_of_two_workers_is_the_step_of_one_with_both_shares(tmp_path: Pat
     def work(group: ProcessGroup) -> None:
         learner = learners[group.rank]
         learner.model.weight.grad = torch.tensor(GRADIENTS[group.rank])
-        sums = add_up(learner, group, Sums(1.0, (3, 5)[group.rank]), checksum=0)
+        sums = add_up(learner, group, Sums(1.0, (3, 5)[group.rank]))
         learner.optimizer_step(0.1, sums.tokens)
 
     gather(tmp_path, 2, work)
@@ -87,7 +97,7 @@ def test_what_nobody_has_a_gradient_of_keeps_none(tmp_path: Path) -> None:
 
     def work(group: ProcessGroup) -> None:
         learners[group.rank].model.weight.grad = torch.ones(2, 3)
-        add_up(learners[group.rank], group, Sums(1.0, 2), checksum=0)
+        add_up(learners[group.rank], group, Sums(1.0, 2))
 
     gather(tmp_path, 2, work)
     assert [learner.model.bias.grad for learner in learners] == [None, None]
@@ -101,10 +111,8 @@ def test_workers_whose_weights_differ_are_refused(tmp_path: Path) -> None:
     assert learners[0].checksum() != learners[1].checksum()
 
     def work(group: ProcessGroup) -> None:
-        learner = learners[group.rank]
-        learner.model.weight.grad = torch.ones(2, 3)
         with pytest.raises(Seq2SeeError, match="the weights must be the same in all processes"):
-            add_up(learner, group, Sums(1.0, 2), checksum=learner.checksum())
+            agree(group, Word(learners[group.rank].checksum()))
 
     gather(tmp_path, 2, work)
 
@@ -120,3 +128,127 @@ def test_buffers_become_their_mean_over_tokens_and_counts_those_of_worker_0(tmp_
     assert [model.average.tolist() for model in models] == [[2.0, 3.0]] * 3
     assert [model.count.item() for model in models] == [6, 6, 6]
     assert [model.table.item() for model in models] == [6, 8, 9]
+
+
+def test_any_process_can_stop_or_cancel(tmp_path: Path) -> None:
+    def work(group: ProcessGroup) -> list[Word]:
+        return [
+            agree(group, Word(5)),
+            agree(group, Word(5, stop=group.rank == 2)),
+            agree(group, Word(5, cancel=group.rank == 0)),
+        ]
+
+    for words in gather(tmp_path, 3, work):
+        assert words == [Word(5), Word(5, stop=True), Word(5, cancel=True)]
+
+
+def test_gradients_are_summed_while_the_backward_pass_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets of one parameter each: that of the last layer is on its way before the first layer has a gradient."""
+    monkeypatch.setattr(gradient_sums, "BUCKET_NUMBERS", 7)
+    steps: list[str] = []
+
+    class Watched(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, numbers: torch.Tensor) -> torch.Tensor:
+            return numbers.clone()
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+            steps.append("first layer")
+            return gradient
+
+    def work(group: ProcessGroup) -> list[torch.Tensor]:
+        torch.manual_seed(4)
+        first, last = nn.Linear(3, 2, bias=False), nn.Linear(2, 5, bias=False)
+        parameters = [first.weight, last.weight]
+        begin = group.start_sum
+
+        def start_sum(numbers: torch.Tensor) -> Callable[[], None]:
+            steps.append(f"sum of {numbers.numel()}")
+            return begin(numbers)
+
+        group.start_sum = start_sum  # type: ignore[method-assign]
+        summed = OverlappedSum(parameters, group)
+        for _ in range(2):  # the second update begins anew
+            for parameter in parameters:
+                parameter.grad = None
+            with summed.starting():
+                (last(Watched.apply(first(torch.full((1, 3), 1.0 + group.rank)))) ** 2).sum().backward()
+            before = [parameter.grad.clone() for parameter in parameters if parameter.grad is not None]
+            summed.finish(Sums(0.0, 1))
+        return [*before, *(parameter.grad for parameter in parameters if parameter.grad is not None)]
+
+    (a, b, *sums), (c, d, *others) = gather(tmp_path, 2, work)
+    for gradients in (sums, others):
+        torch.testing.assert_close(gradients, [a + c, b + d])
+    facts = "sum of 4"  # loss, tokens, and which parameters have a gradient
+    assert sorted(step for step in steps if step not in ("first layer", facts)) == ["sum of 10"] * 4 + ["sum of 6"] * 4
+    assert steps.index("sum of 10") < steps.index("first layer")
+
+
+def test_processes_tell_each_other_json_of_any_length(tmp_path: Path) -> None:
+    told = [{"rank": 0, "text": "\u00fc\u4e16" * 50}, [1.5, None, float("inf")], "short"]
+    assert gather(tmp_path, 3, lambda group: group.exchange(told[group.rank])) == [told] * 3
+    assert gather(tmp_path / "other", 3, lambda group: group.hear(told[group.rank])) == [told[0]] * 3
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_sum_in_pairs_has_the_bits_of_one_process(tmp_path: Path, workers: int) -> None:
+    """Numbers of very different size, so that another order of additions gives other bits."""
+    draw = torch.Generator().manual_seed(7)
+    terms = [torch.randn(13, generator=draw) * 3.0**place for place in range(4)]
+    expected = (terms[0] + terms[1]) + (terms[2] + terms[3])
+    assert not torch.equal(expected, ((terms[0] + terms[1]) + terms[2]) + terms[3])
+    parts = [add_pairs(terms[rank * 4 // workers : (rank + 1) * 4 // workers]) for rank in range(workers)]
+    for total in gather(tmp_path, workers, lambda group: sum_tree(group, parts[group.rank])):
+        assert torch.equal(total, expected)
+
+
+def sum_tree(group: ProcessGroup, numbers: torch.Tensor) -> torch.Tensor:
+    total = numbers.clone()
+    group.sum_tree(total)
+    return total
+
+
+def test_pairs_are_added_first() -> None:
+    terms = [torch.tensor(2.0**24), torch.tensor(1.0), torch.tensor(1.0), torch.tensor(-(2.0**24)), torch.tensor(3.0)]
+    assert (
+        add_pairs(terms[:4]).item() == 1.0
+    )  # (2^24 + 1) + (1 - 2^24), where the first is rounded; one by one they give 0
+    assert add_pairs(terms[3:]).item() == 3 - 2.0**24
+    assert add_pairs(terms[4:]).item() == 3.0
+
+
+def test_a_process_that_ends_is_one_sentence(tmp_path: Path) -> None:
+    def work(group: ProcessGroup) -> str:
+        group.sum(torch.ones(3))
+        if group.rank == 1:
+            return ""
+        with pytest.raises(LostError) as error:
+            group.sum(torch.ones(3))
+        return str(error.value)
+
+    assert "another process of the training ended" in gather(tmp_path, 2, work)[0]
+
+
+def test_a_process_that_does_not_answer_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEQ2SEE_TIMEOUT", "1")
+    done = threading.Event()
+
+    def work(group: ProcessGroup) -> str:
+        if group.rank == 1:
+            done.wait(60)
+            return ""
+        with pytest.raises(HungError) as error:
+            group.sum(torch.ones(3))
+        done.set()
+        return str(error.value)
+
+    assert "has not answered" in gather(tmp_path, 2, work)[0]
+
+
+@pytest.mark.parametrize("given", ["0", "-3", "soon", "nan", "1e400"])
+def test_the_timeout_must_be_a_positive_number(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("SEQ2SEE_TIMEOUT", given)
+    with pytest.raises(ConfigError, match="SEQ2SEE_TIMEOUT must be a positive number of seconds"):
+        read_patience()

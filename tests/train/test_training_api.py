@@ -16,7 +16,7 @@ from seq2see.runs.checkpoint import read_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.training.api import Training
 from seq2see.training.arguments import make_request, resume_request
-from seq2see.training.prepare import prepare_training
+from seq2see.training.launch import prepare_training
 from seq2see.training.training_data import name_new_folder
 
 TRAIN = {"updates": 8, "batch_tokens": 64, "validate_every": 4, "validation_pairs": 8, "schedule": "constant"}

@@ -50,10 +50,10 @@ def test_a_training_that_is_closed_before_it_begins_frees_its_folder(data: Path,
 
 def test_of_two_that_prepare_at_once_the_second_is_refused(data: Path, tmp_path: Path) -> None:
     """Both find an empty folder; the first one opens it, and even ends, before the second does."""
-    from seq2see.training import prepare
+    from seq2see.training import launch
 
     run_other = [True]
-    prepare_job = prepare.prepare_job
+    prepare_job = launch.prepare_job
 
     def prepare_slowly(*arguments: Any, **options: Any) -> Any:
         job = prepare_job(*arguments, **options)
@@ -62,7 +62,7 @@ def test_of_two_that_prepare_at_once_the_second_is_refused(data: Path, tmp_path:
         return job
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(prepare, "prepare_job", prepare_slowly)
+        patched.setattr(launch, "prepare_job", prepare_slowly)
         with pytest.raises(CheckpointError, match="another training has begun here meanwhile"):
             seq2see.fit(data, out=tmp_path / "run", **OPTIONS)
 

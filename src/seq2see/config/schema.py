@@ -184,6 +184,11 @@ class Train(Section):
         default=0,
         description="processes that share each batch; 0: one for a small model or given threads, else one a core",
     )
+    microbatches: Processes = Field(
+        default=0,
+        description="parts of each batch, a power of two, whose gradients are added in a fixed order, so that any "
+        "number of processes gives the same weights; 0: as many parts as processes, which is faster",
+    )
     threads: Processes = Field(
         default=0, description="of each worker; 0: one for a small model, else its share of the cores"
     )

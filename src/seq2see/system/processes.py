@@ -5,12 +5,11 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import parent_process
 from types import ModuleType
 
-INTERRUPT = (signal.SIGINT,)  # Ctrl-C, which a terminal sends to all processes of a program at once
 HANGUP = (signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()  # the terminal was closed
 REQUESTS = (signal.SIGINT, signal.SIGTERM, *HANGUP)  # and what a supervisor sends
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3  # names of mallopt, in GNU's C library
@@ -53,37 +52,31 @@ def measure_memory() -> int:
 
 
 @contextmanager
-def starting_workers(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> Iterator[None]:
-    """Let processes that are started inside the block ignore some signals, and not import the main module.
+def starting_workers() -> Iterator[None]:
+    """Let processes that are started inside the block ignore Ctrl-C, and not import the main module.
 
     A spawned process imports the main module of the program that starts it, so that a script without
     `if __name__ == "__main__":` would run a second time there. Nothing that workers are sent is defined in it.
 
-    Args:
-        deaf_to: the signals, which are ignored from the first moment on; this process ignores them, too, while the
-            block runs. Outside the main thread no signal is ignored, because only the main thread may set handlers.
+    A terminal sends Ctrl-C to all processes of a program at once; the main one decides. It ignores Ctrl-C, too, while
+    the block runs. Outside the main thread it is not ignored, because only the main thread may set handlers.
     """
     is_main = threading.current_thread() is threading.main_thread()
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in deaf_to} if is_main else {}
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
     program = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")  # one without a file to import
     try:
         yield
     finally:
         sys.modules["__main__"] = program
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        if is_main:
+            signal.signal(signal.SIGINT, before)
 
 
-def serve_parent(deaf_to: Sequence[signal.Signals] = INTERRUPT) -> None:
-    """Make this process a worker: it ends as soon as its parent process has ended, even if that was killed.
-
-    Args:
-        deaf_to: the signals that this process ignores from now on, because its parent answers them.
-    """
+def serve_parent() -> None:
+    """Make this process a worker: it ignores Ctrl-C, and ends with its parent process, even if that was killed."""
     own_process()
-    for number in deaf_to:
-        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

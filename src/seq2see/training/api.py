@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 from rich.console import Console
 
@@ -14,11 +15,13 @@ from seq2see.system.console import make_console
 from seq2see.training.arguments import make_request, resume_request
 from seq2see.training.description import describe_findings, describe_job
 from seq2see.training.events import Event, Finished
+from seq2see.training.follow import follow
 from seq2see.training.interrupts import catching_interrupts
 from seq2see.training.job import Job
+from seq2see.training.launch import prepare_training
 from seq2see.training.outcome import describe_outcome, evaluate_job, write_outcome
-from seq2see.training.prepare import prepare_training
 from seq2see.training.progress import ProgressView, choose_display, showing_preparation
+from seq2see.training.rendezvous import find_launch
 from seq2see.training.request import TrainingRequest
 from seq2see.training.training_data import StrPath
 
@@ -184,6 +187,9 @@ def train_request(request: TrainingRequest, *, console: Console) -> Training:
     Raises:
         KeyboardInterrupt: the training was stopped before it was complete; its checkpoint is saved.
     """
+    launch = find_launch()
+    if launch is not None and launch.rank > 0:
+        follow_request(request)
     with showing_preparation(console) as tell:
         training = Training(prepare_training(request, progress=tell))
     job = training.job
@@ -206,6 +212,18 @@ def train_request(request: TrainingRequest, *, console: Console) -> Training:
         console.print(f"Stopped at update {state.update:,}; everything is saved in {training.folder}.")
         raise KeyboardInterrupt
     return training
+
+
+def follow_request(request: TrainingRequest) -> NoReturn:
+    """Take part in a training that torchrun started in several processes, and end this one, which has not rank 0.
+
+    Args:
+        request: what to train, on what, and where.
+    """
+    job = prepare_training(request)
+    with catching_interrupts(lambda: None) as asked:
+        follow(job, lambda: bool(asked))
+    raise SystemExit(0)
 
 
 def train_to_end(request: TrainingRequest, *, progress: bool) -> Run:

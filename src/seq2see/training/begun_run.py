@@ -31,7 +31,11 @@ def holds_run(folder: RunFolder, config: Config) -> bool:
     """
     if not folder.holds_run():
         return False
-    changes = _describe_changes(_with_limits(folder.read_config(), config.train), config)
+    before = folder.read_config()
+    if config.train.microbatches:  # any number of processes gives the same weights
+        processes = {"workers": before.train.workers, "threads": before.train.threads}
+        config = config.model_copy(update={"train": config.train.model_copy(update=processes)})
+    changes = _describe_changes(_with_limits(before, config.train), config)
     if changes:
         raise ConfigError(
             f"{folder.path} holds another run ({changes}); choose another folder (out), or undo the change."

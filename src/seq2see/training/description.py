@@ -31,7 +31,8 @@ def describe_job(job: Job) -> Iterator[str]:
         yield job.going_on
     if not job.again:
         updates, workers = loop.config.train.updates, loop.team.workers
-        where = f"in {workers} processes on this machine" if workers > 1 else "on this machine"
+        place = "on this machine" if loop.group is None else "that torchrun started"
+        where = f"in {workers} processes {place}" if workers > 1 else place
         yield f"time: about {say_time(job.estimate())} for {say_count(updates, 'update')} {where}"
 
 

@@ -14,7 +14,7 @@ from seq2see.system.processes import measure_memory
 from seq2see.training.begun_run import holds_run, keep_limits
 from seq2see.training.description import describe_findings, describe_job
 from seq2see.training.job import Job
-from seq2see.training.prepare import prepare_training
+from seq2see.training.launch import prepare_training
 from seq2see.training.request import TrainingRequest
 
 ADAM_BYTES = 2 * 4  # of each parameter: the two averages of Adam, which a dry run does not have

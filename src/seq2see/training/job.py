@@ -68,7 +68,7 @@ class Job:
         seconds = []
         for rows in plan[: samples + 1]:
             began = time.perf_counter()
-            loop.workers.work(update, [(loop.store, rows)], None)
+            loop.workers.rehearse(update, rows)
             seconds.append(time.perf_counter() - began)
         steady = seconds[1:] or seconds  # the first one warms up
         return sum(steady) / len(steady) * train.accumulate

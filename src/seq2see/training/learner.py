@@ -2,7 +2,8 @@
 
 import math
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -40,11 +41,15 @@ class Sums:
         loss: the summed loss, with label smoothing and all terms of the objective.
         tokens: how many target tokens it was summed over, without padding (sources, for labels).
         moved: whether the gradient was finite, so that the optimizer made a step.
+        stop: whether a process was asked to stop after this update.
+        cancelled: whether a process ended the training before this update, which changed nothing.
     """
 
     loss: float
     tokens: int
     moved: bool = True
+    stop: bool = False
+    cancelled: bool = False
 
 
 class Learner(Generic[NetworkT]):
@@ -87,10 +92,11 @@ class Learner(Generic[NetworkT]):
     def accumulate_gradients(
         self,
         update: int,
-        batches: Iterable[Batch | None],
+        batches: Sequence[Batch | None],
         *,
         rank: int = 0,
         after_batch: Callable[[int], None] = lambda tokens: None,
+        around_last: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> Sums:
         """Add the gradients of the summed loss of some batches to those that the parameters have.
 
@@ -99,18 +105,20 @@ class Learner(Generic[NetworkT]):
             batches: this process's part of each batch; None where nothing of a batch is for this process.
             rank: the rank of this process in the process group; 0 is the main process.
             after_batch: called after each batch with the number of its target tokens in this process.
+            around_last: the backward pass of the last batch runs inside its context.
         """
         torch.manual_seed((self.config.seed * 1_000_003 + update + rank * SEED_DISTANCE) % 2**64)
         self.model.train()
         losses: list[Tensor] = []
         tokens = 0
-        for batch in batches:
+        for number, batch in enumerate(batches, start=1):
             if batch is None:
                 after_batch(0)
                 continue
             with self.precision.autocast(self.model.device):
                 loss = self.objective(self.model, batch.to(self.model.device), update)
-            (loss.total * self.precision.factor).backward()
+            with around_last() if number == len(batches) else nullcontext():
+                (loss.total * self.precision.factor).backward()
             losses.append(loss.total.detach())
             tokens += loss.tokens
             after_batch(loss.tokens)

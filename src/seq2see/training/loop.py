@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from torch import Tensor
 
 from seq2see.config.schema import Config
@@ -18,21 +19,24 @@ from seq2see.data.storage.dataset import Store
 from seq2see.models.seq2seq import Seq2Seq
 from seq2see.models.shared_parameters import table_scales
 from seq2see.objectives.minimum_risk import Reward
-from seq2see.runs.checkpoint import Checkpoint, average, read_checkpoint, write_checkpoint
+from seq2see.runs.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from seq2see.runs.folder import RunFolder
 from seq2see.system.file_lock import FileLock
 from seq2see.tasks.task import Task
 from seq2see.training.batch_order import order_batches
 from seq2see.training.begun_run import check_data
-from seq2see.training.checkpoint_retention import is_validated, list_validated, prune_checkpoints
+from seq2see.training.checkpoint_retention import is_validated, prune_checkpoints
 from seq2see.training.data_parallel import ProcessGroupTrainer, Share, Slice
 from seq2see.training.ema import averaged
 from seq2see.training.events import Event, Finished, Resumed, Stepped, Validated
-from seq2see.training.learner import Learner, strip
+from seq2see.training.final_weights import choose_weights
+from seq2see.training.learner import Learner
 from seq2see.training.metrics_log import MetricsLog
-from seq2see.training.parallel_plan import plan_workers, restore_plan
+from seq2see.training.parallel_plan import ParallelPlan, plan_workers, restore_plan
+from seq2see.training.process_group import ProcessGroup
+from seq2see.training.resumption import find_checkpoint, respect_weights
 from seq2see.training.schedules import Schedule
-from seq2see.training.training_state import TrainingState, read_progress, say_limits
+from seq2see.training.training_state import TrainingState, judge, read_progress, say_limits
 
 MAX_FAULTY_UPDATES = 20  # updates in a row whose gradient is not a number before the training fails
 
@@ -70,6 +74,7 @@ class TrainingLoop:
     def __post_init__(self) -> None:
         train = self.config.train
         self.learner = Learner(self.config, self.task, self.model, teachers=self.teachers, reward=self.reward)
+        self.group: ProcessGroup | None = None  # where this process did not start all others
         self.team = plan_workers(train, self.model)
         self._alone = restore_plan(train, self.model, None)
         self._workers: ProcessGroupTrainer | None = None
@@ -77,6 +82,8 @@ class TrainingLoop:
         self.schedule: Schedule = schedule(updates=train.updates, size=self.model.output_layer.in_features)
         self.state = TrainingState()
         self._sums: Mapping[Any, Any] = {}  # of the updates since a validation, as a checkpoint has them
+        self._log: MetricsLog | None = None
+        self._stopping = False  # whether a process was asked to stop
         self._unvalidated: Stepped | None = None  # the last update, until a validation or a checkpoint
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -88,20 +95,34 @@ class TrainingLoop:
         Yields:
             `Resumed` if it goes on from a checkpoint, `Stepped` and `Validated`, and last `Finished`.
         """
-        yield from self._resume()
-        if self.state.complete:
-            yield Finished(self.state.update, "the training was complete already", complete=True)
-            return
-        first = 0 if self.starts_from_run and self.state.best is not None else 1
-        done = range(first, self.state.update + 1)
-        validated = [update for update in done if is_validated(update, self.config.train)]
-        self._log = MetricsLog(self.folder, self.state.update, validated, **self._sums)
+        if self.leads:
+            yield from self._resume()
         try:
-            self.workers.sync()
+            if self.group is not None or not self.state.complete:
+                self._sync()
+            if self.state.complete:
+                yield Finished(self.state.update, "the training was complete already", complete=True)
+                return
+            self._log = self._open_log() if self.leads else None
             yield from self._train(stop)
         finally:
-            self._log.close()
+            if self._log is not None:
+                self._log.close()
             self.close()
+
+    def join(self, group: ProcessGroup, plan: ParallelPlan) -> None:
+        """Share the training with processes that this one did not start.
+
+        Args:
+            group: their process group.
+            plan: how many they are, and how many threads each has.
+        """
+        self.group, self.team = group, plan
+
+    @property
+    def leads(self) -> bool:
+        """Return whether this process has rank 0, which alone writes files."""
+        return self.group is None or self.group.rank == 0
 
     @property
     def starts_from_run(self) -> bool:
@@ -112,7 +133,7 @@ class TrainingLoop:
     def workers(self) -> ProcessGroupTrainer:
         """Return the worker processes; they start when they are first needed, and `close` ends them."""
         if self._workers is None:
-            self._workers = ProcessGroupTrainer(self.learner, self.store, self.team, self.folder.path)
+            self._workers = ProcessGroupTrainer(self.learner, self.store, self.team, self.folder.path, group=self.group)
         return self._workers
 
     def close(self) -> None:
@@ -130,14 +151,18 @@ class TrainingLoop:
             self._validate(self._unvalidated.learning_rate)
         elif self._unvalidated is not None:
             self.save()
+        if self.group is not None and self._workers is not None and self._goes_on():
+            self._workers.cancel(self.state.update + 1)
 
     def _train(self, stop: Callable[[], bool]) -> Iterator[Event]:
         if self.starts_from_run and self.state.update == 0 and self.state.best is None:
             yield self._validate(0.0)  # so that the weights of the run stay the best unless others are better
-        batches = self._batches()
+        batches = order_batches(self.store, self.config, self.state)
         faults = 0
-        while self.state.update < self.config.train.updates and not self._stops_early():
-            stepped = self._update(batches)
+        while self._goes_on():
+            stepped = self._update(batches, stop)
+            if stepped is None:
+                return  # rank 0 has ended the training, and saved
             faults = 0 if stepped.moved else faults + 1
             if faults >= MAX_FAULTY_UPDATES:
                 raise Seq2SeeError(
@@ -146,42 +171,19 @@ class TrainingLoop:
             yield stepped
             if is_validated(self.state.update, self.config.train):
                 yield self._validate(stepped.learning_rate)
-            if stop():
+            if self._stopping or (self.workers.group is None and stop()):
                 self.save()
                 yield Finished(self.state.update, "stopped", complete=False)
                 return
         yield self._finish()
 
     def _resume(self) -> Iterator[Resumed]:
-        skipped = []
-        for path in self.folder.checkpoints():
-            try:
-                checkpoint = read_checkpoint(path)
-            except CheckpointError as error:
-                skipped.append(str(error))
-                continue
-            self._restore(checkpoint, path)
-            yield Resumed(self.state.update, tuple(skipped))
-            break
+        found, skipped = find_checkpoint(self.folder)
+        if found is None:
+            self.state = respect_weights(self.folder, self.config.train) or self.state
         else:
-            if skipped:
-                raise CheckpointError(f"no checkpoint is whole: {skipped[0]} Train again in another folder.")
-            self._respect_weights()
-
-    def _respect_weights(self) -> None:
-        """Keep the weights of a complete training that has no checkpoint to go on from."""
-        if not self.folder.weights_file.is_file():
-            return
-        facts = read_checkpoint(self.folder.weights_file).facts
-        if not facts.get("complete"):
-            return  # killed before the first checkpoint, so begin again
-        if facts.get("limits") != say_limits(self.config.train):
-            raise CheckpointError(
-                f"{self.folder.path}: the run has no checkpoints to go on from; start another run from its weights "
-                "(init)."
-            )
-        update = facts.get("update")
-        self.state = TrainingState(update=update if type(update) is int else 0, complete=True)
+            self._restore(*found)
+            yield Resumed(self.state.update, tuple(skipped))
 
     def _restore(self, checkpoint: Checkpoint, file: Path) -> None:
         saved = read_progress(checkpoint.facts, file=file)
@@ -194,7 +196,8 @@ class TrainingLoop:
                 f"{self.folder.path}: its checkpoint must fit the model of its configuration; got another, perhaps of "
                 "another version of seq2see; train in another folder."
             ) from None
-        self.team = restore_plan(self.config.train, self.model, saved.team)
+        if self.group is None:
+            self.team = restore_plan(self.config.train, self.model, saved.team)
         self._sums, self.state = saved.sums, saved.go_on(self.config.train)
         if saved.state.complete and not self.state.complete:
             self._reopen()
@@ -204,58 +207,79 @@ class TrainingLoop:
         if self.folder.best_weights_file.is_file():
             self._write_weights(read_checkpoint(self.folder.best_weights_file).tensors, complete=False)
 
-    def _batches(self) -> Iterator[tuple[int, int, Slice]]:
-        """Yield the batches from where the training is; see `order_batches`."""
-        return order_batches(self.store, self.config, self.state)
+    def _open_log(self) -> MetricsLog:
+        done = range(0 if self.starts_from_run and self.state.best is not None else 1, self.state.update + 1)
+        validated = [update for update in done if is_validated(update, self.config.train)]
+        return MetricsLog(self.folder, self.state.update, validated, **self._sums)
 
-    def _update(self, batches: Iterator[tuple[int, int, Slice]]) -> Stepped:
-        """Change the weights once."""
+    def _update(self, batches: Iterator[tuple[int, int, Slice]], stop: Callable[[], bool]) -> Stepped | None:
+        """Change the weights once; None if another process has ended the training before."""
         began = time.perf_counter()
         train, update = self.config.train, self.state.update + 1
         taken = [next(batches) for _ in range(train.accumulate)]
         rate = train.learning_rate * self.schedule.factor(update)
-        sums = self.workers.work(update, [batch for _, _, batch in taken], rate)
+        sums = self.workers.work(update, [batch for _, _, batch in taken], rate, stop=stop)
+        if sums.cancelled:
+            return None
+        self._stopping = sums.stop
         self.state = self.state.after_update(update, epoch=taken[-1][0], batch=taken[-1][1])
         seconds = time.perf_counter() - began
         stepped = Stepped(update, sums.loss / sums.tokens, sums.tokens, seconds, rate, sums.moved)
-        self._log.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
+        if self._log is not None:
+            self._log.step(loss=stepped.loss, tokens=stepped.tokens, seconds=stepped.seconds)
         self._unvalidated = stepped
         return stepped
 
-    def _stops_early(self) -> bool:
-        return self.state.stops_early(self.config.train.patience)
+    def _goes_on(self) -> bool:
+        """Return whether another update is to be made."""
+        over = self.state.complete or self._stopping or self.state.stops_early(self.config.train.patience)
+        return not over and self.state.update < self.config.train.updates
 
     def _validate(self, learning_rate: float) -> Validated:
         """Measure the validation data, keep the weights if they are the best so far, and save."""
         with averaged(self.learner.optimizer):
             metrics = self.evaluate(self.workers.share)
-        value = self._judge(metrics)
+        value = judge(metrics, self.config.train.monitor)
         best = math.isfinite(value) and (self.state.best is None or value < self.state.best)
         self.state = self.state.after_validation(value, best=best)
         self.schedule.observe(metrics["valid_loss"])
         if best:
             with averaged(self.learner.optimizer):
                 self._write_weights(self.model.state_dict(), complete=False)
-        self._log.write(update=self.state.update, learning_rate=learning_rate, metrics=metrics)
+        if self._log is not None:
+            self._log.write(update=self.state.update, learning_rate=learning_rate, metrics=metrics)
         self.save()
         return Validated(self.state.update, metrics, best)
 
-    def _judge(self, metrics: Mapping[str, float]) -> float:
-        """Return the monitored metric, negated where more is better, so that less is always better."""
-        monitor = self.config.train.monitor
-        value = metrics[monitor] if monitor in ("valid_loss", "cer") else -metrics[monitor]
-        return value if math.isfinite(metrics["valid_loss"]) else math.inf
+    def _judge_alone(self, weights: Mapping[str, Tensor]) -> float:
+        """Return the monitored metric of weights, measured in this process alone; less is always better."""
+        model = self.task.build(self.config).to(self.model.device)
+        model.load_state_dict(dict(weights))
+        metrics = self.evaluate(lambda do, items: [do(self.task, model, item) for item in items])
+        return judge(metrics, self.config.train.monitor)
+
+    def _sync(self) -> None:
+        """Give all processes what rank 0 knows, so that they go on from the same place."""
+        facts = self.workers.sync({"state": self.state.to_json(), "schedule": dict(self.schedule.state())})
+        if not self.leads:
+            told = TypeAdapter(dict[str, dict[str, Any]]).validate_python(facts)
+            self.state = TrainingState(**told["state"])
+            self.schedule.restore(told["schedule"])
 
     def save(self) -> None:
         """Write a checkpoint of this update, and remove those that are no longer needed."""
+        self._unvalidated = None
+        if self._log is None:
+            return
         facts: dict[str, Any] = {"state": self.state.to_json(), "schedule": self.schedule.state()}
         facts |= {"fingerprint": self.store.fingerprint, "held_out": self.held_out, "team": asdict(self.team)}
         facts |= {"limits": say_limits(self.config.train), "sums": self._log.sums()}
         write_checkpoint(self.folder.checkpoint_file(self.state.update), Checkpoint(self.learner.dump(), facts))
-        self._unvalidated = None
         prune_checkpoints(self.folder, self.config.train)
 
     def _write_weights(self, tensors: Mapping[str, Tensor], *, complete: bool) -> None:
+        if not self.leads:
+            return
         facts: dict[str, Any] = {"update": self.state.update, "complete": complete}
         facts |= {**self.calibrate(tensors), "limits": say_limits(self.config.train)} if complete else {}
         facts |= {"longest_target": self.task.longest_target, "scales": table_scales(self.model)}
@@ -264,30 +288,13 @@ class TrainingLoop:
     def _finish(self) -> Finished:
         if self.state.best is None:
             raise Seq2SeeError("the held-out loss was never a number; lower train.learning_rate, in another folder.")
-        patience = self.config.train.patience
-        stopped = f"early stopping: no improvement in {say_count(patience, 'validation')}"
-        reason = stopped if self._stops_early() else "all updates made"
-        weights, other = self._choose_weights()
-        self._write_weights(weights, complete=True)
+        patience, reason = self.config.train.patience, "all updates made"
+        if self.state.stops_early(patience):
+            reason = f"early stopping: no improvement in {say_count(patience, 'validation')}"
         self.state = replace(self.state, complete=True)
-        self.save()
-        return Finished(self.state.update, reason + other, complete=True)
-
-    def _choose_weights(self) -> tuple[Mapping[str, Tensor], str]:
-        """Return the average of the last checkpoints, or the best one if that is better, and which it is in words."""
-        last = list_validated(self.folder, self.config.train)[: self.config.train.average_checkpoints]
-        best, copy = read_checkpoint(self.folder.weights_file), self.folder.best_weights_file
-        if best.facts.get("complete") and copy.is_file():
-            best = read_checkpoint(copy)  # killed after the average took the place of the best
-        if not last:
-            return best.tensors, ""
-        mean = average([strip(read_checkpoint(path).tensors, "model.") for path in last])
-        model = self.task.build(self.config).to(self.model.device)
-        model.load_state_dict(dict(mean))
-        value = self._judge(self.evaluate(lambda do, things: [do(self.task, model, thing) for thing in things]))
-        assert self.state.best is not None
-        if value <= self.state.best:
-            write_checkpoint(copy, best)  # for a training that goes on
-            return mean, f"; the average of the last {say_count(len(last), 'checkpoint')} is kept"
-        copy.unlink(missing_ok=True)
-        return best.tensors, f"; the best checkpoint is kept, for the average of the last {len(last)} is no better"
+        if self.leads and self.state.best is not None:
+            weights, other = choose_weights(self.folder, self.config.train, self._judge_alone, self.state.best)
+            reason += other
+            self._write_weights(weights, complete=True)
+            self.save()
+        return Finished(self.state.update, reason, complete=True)

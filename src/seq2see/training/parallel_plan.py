@@ -1,5 +1,6 @@
 """How a data-parallel training is divided: processes, threads, and the part of a batch that each process gets."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from seq2see.data.batch import Rows
 from seq2see.system.devices import choose_device
 from seq2see.training.training_state import SavedPlan
 
+LOCAL_RANK = "LOCAL_RANK"  # which of the processes on its machine this one is, as torchrun sets it
 SMALL_MODEL_PARAMETERS = 1_000_000  # below, processes and threads wait for each other as long as they save
 MIN_TOKENS_PER_WORKER = 1024  # of an update
 TOKENS_PER_CAPTION_TOKEN = 16  # where sources are images, whose cells are not counted as tokens
@@ -49,6 +51,9 @@ def choose_training_device(train: Train) -> torch.device:
             f"{train.workers}.",
             path=("train", "workers"),
         )
+    place = os.environ.get(LOCAL_RANK, "")
+    if device.type != "cpu" and device.index is None and place.isdecimal():
+        return torch.device(device.type, int(place))  # one of several processes of a machine that torchrun started
     return device
 
 
@@ -70,6 +75,23 @@ def plan_workers(train: Train, model: nn.Module) -> ParallelPlan:
     most = tokens // MIN_TOKENS_PER_WORKER if able and not train.threads else 1
     workers = train.workers or max(min(cores, most), 1)
     return ParallelPlan(workers, train.threads or max(cores // workers, 1))
+
+
+def plan_launched(train: Train, workers: int) -> ParallelPlan:
+    """Return the plan of a training whose processes torchrun has started.
+
+    Args:
+        train: section `train` of the configuration.
+        workers: how many processes torchrun has started.
+
+    Raises:
+        ConfigError: the configuration asks for another number of processes.
+    """
+    if train.workers not in (0, workers):
+        raise ConfigError(
+            f"torchrun has started {workers} processes, and train.workers is {train.workers}; leave train.workers out."
+        )
+    return ParallelPlan(workers, train.threads or torch.get_num_threads())
 
 
 def restore_plan(train: Train, model: nn.Module, saved: SavedPlan | None) -> ParallelPlan:

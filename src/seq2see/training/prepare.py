@@ -1,7 +1,6 @@
 """Preparing a training: from a configuration to a loop that is ready to run, checked before any time is spent."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,11 +12,10 @@ from torch import Tensor, nn
 
 from seq2see.config.load import preset_names
 from seq2see.config.schema import Config
-from seq2see.config.write import read_remarks
-from seq2see.core.errors import CheckpointError, DataError
+from seq2see.core.errors import DataError
 from seq2see.core.registry import shorten
 from seq2see.data.batch import collate
-from seq2see.data.checks.data_doctor import Diagnosis, examine
+from seq2see.data.checks.data_doctor import Diagnosis
 from seq2see.data.checks.infer import cannot_be_labels, infer_labels, infer_modality
 from seq2see.data.pairs import Pairs
 from seq2see.data.split import split_pairs
@@ -28,17 +26,14 @@ from seq2see.models.seq2seq import Seq2Seq
 from seq2see.objectives.build import build_objective
 from seq2see.objectives.minimum_risk import best_gleu, build_reward
 from seq2see.runs.checkpoint import read_checkpoint
-from seq2see.runs.data_files import origins
 from seq2see.runs.folder import RunFolder
-from seq2see.runs.folder_lock import lock_folder
 from seq2see.search.factory import read_search
 from seq2see.system.files import write_atomic
 from seq2see.system.foreign_code import admit
 from seq2see.tasks.task import Task, find_task
-from seq2see.training.begun_run import changes_limits, describe_going_on, holds_run, keep_limits, read_task
+from seq2see.training.begun_run import read_task
 from seq2see.training.data_parallel import Share
 from seq2see.training.distillation_teachers import open_teachers
-from seq2see.training.image_plan import settle_mirroring
 from seq2see.training.job import Job
 from seq2see.training.loop import TrainingLoop
 from seq2see.training.parallel_plan import choose_training_device
@@ -50,62 +45,9 @@ from seq2see.training.pretrained import (
     take_over,
 )
 from seq2see.training.pretrained_embeddings import lay_vectors
-from seq2see.training.request import TrainingRequest, write_run_config
-from seq2see.training.training_data import discarding_data
 from seq2see.training.validation import measure
 
 PLURAL = {"text": "texts", "images": "images"}
-
-
-def prepare_training(
-    request: TrainingRequest, *, progress: Callable[[int, int], None] | None = None, fill: bool = True
-) -> Job:
-    """Check the data and the configuration of a request, make everything ready, and open the run folder.
-
-    Args:
-        request: what to train, on what, and where.
-        progress: called with how many sources are ready and how many there are, where that takes long; None: nobody is
-            told.
-        fill: whether to prepare all sources now, where that takes long; else each when it is first needed.
-
-    Raises:
-        DataError: the data has an error that the data doctor finds, or does not suit the configuration.
-        ConfigError: the configuration is wrong, or the folder holds another run.
-        CheckpointError: another training runs in the folder.
-    """
-    folder = request.folder
-    config = request.loaded.config if request.resumes else keep_limits(folder, request.loaded.config)
-    with discarding_data(folder, written=request.wrote_data), ExitStack() as held:
-        diagnosis = examine(origins(config), read=request.read)
-        for finding in diagnosis.errors:
-            raise DataError(finding.message + ".")
-        config, decided = settle_mirroring(config, folder, diagnosis.splits["train"])
-        remarks = {**request.remarks, **decided}
-        with request.loaded.naming_places():
-            again = not request.wrote_data and holds_run(folder, config)
-            lock = held.enter_context(lock_folder(folder)) if again else None
-            job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress, fill=fill)
-        going_on = _take_limits(job) if again and folder.has_task and changes_limits(folder, config) else ""
-        if not (again and folder.has_task):
-            lock = lock or held.enter_context(lock_folder(folder))
-            if not again and folder.holds_run():
-                raise CheckpointError(
-                    f"{folder.path}: another training has begun here meanwhile; choose another (out)."
-                )
-            open_folder(job, write_run_config(config, folder, remarks))
-        job.loop.lock = lock
-        held.pop_all()  # the loop releases it
-    return replace(job, findings=diagnosis.findings, remarks=remarks, again=again, going_on=going_on)
-
-
-def _take_limits(job: Job) -> str:
-    """Write the new limits of a run that goes on into its configuration, and return what becomes of it."""
-    loop, folder = job.loop, job.loop.folder
-    given = {"fingerprint": loop.store.fingerprint, "held_out": loop.held_out}
-    sentence = "" if _begins(folder) else describe_going_on(folder, loop.config.train, **given)
-    remarks = read_remarks(folder.config_file.read_text(encoding="utf-8"))
-    folder.write_config(write_run_config(loop.config, folder, remarks))
-    return sentence
 
 
 def prepare_job(
@@ -133,7 +75,7 @@ def prepare_job(
     if "valid" not in splits:
         splits["train"], splits["valid"] = _hold_out(splits["train"], config)
     read_search(config.search)[0]()
-    parts = read_pretrained(config.init) if _begins(folder) else []
+    parts = read_pretrained(config.init) if begins(folder) else []
     source, target = choose_tokenizers(config, parts)
     task = (
         read_task(folder, config)
@@ -151,7 +93,7 @@ def prepare_job(
     stores = {name: _prepare(splits[name], task, model, config) for name in ("train", "valid")}
     for name, store in stores.items() if fill else ():
         store.source.fill(training=name == "train", progress=progress)
-    taken += lay_vectors(task, model, config, stores["train"]) if _begins(folder) else []
+    taken += lay_vectors(task, model, config, stores["train"]) if begins(folder) else []
     task = replace(task, longest_target=int(stores["train"].target.lengths.max()))
     if config.train.output_bias == "counts" and target is None:
         count_bias(model.output_layer, stores["train"].target)
@@ -259,8 +201,12 @@ def open_folder(job: Job, config_text: str) -> None:
         write_atomic(folder.path / "code" / file.name, file.read_bytes())
 
 
-def _begins(folder: RunFolder) -> bool:
-    """Return whether a training in the folder starts from the beginning, not from what it has saved there."""
+def begins(folder: RunFolder) -> bool:
+    """Return whether a training in the folder starts from the beginning, not from what it has saved there.
+
+    Args:
+        folder: the run folder.
+    """
     if not folder.has_task:
         return True
     weights = folder.weights_file

@@ -1,78 +1,102 @@
-"""The process group of a data-parallel training: sums over all workers, of gradients and of buffers that move."""
+"""The process group of a data-parallel training: what its processes add up and tell each other.
 
+All communication is of numbers and JSON over gloo, which runs on any machine; nothing is pickled.
+"""
+
+import json
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
+from torch._C._distributed_c10d import AllgatherOptions, AllreduceOptions, AllToAllOptions, BroadcastOptions
 
-from seq2see.core.errors import Seq2SeeError
-from seq2see.training.learner import Learner, NetworkT, Sums
+from seq2see.core.errors import ConfigError, Seq2SeeError
 
-CONNECT_TIMEOUT = timedelta(minutes=2)  # for all workers to connect, once each has said that it is ready
-SUM_TIMEOUT = timedelta(days=1000)  # a worker that ends is noticed without one, and a machine may sleep
-POLL_SECONDS = 0.5  # between two moments in which signals are heard
-MIN_PATIENCE_SECONDS = 300.0  # to wait for a worker, beside PATIENCE times what the same work took in this process
+TIMEOUT = "SEQ2SEE_TIMEOUT"  # the environment variable with the seconds to wait for another process
+MIN_PATIENCE_SECONDS = 300.0  # without it, beside PATIENCE times what the same work took in this process
 PATIENCE = 10.0
-AGAIN = "run the same command again to go on from the last checkpoint, or take fewer train.workers in another folder."
+POLL_SECONDS = 0.5  # between two moments in which signals are heard
+UNLIMITED = timedelta(days=1000)
+GRACE = timedelta(seconds=30)  # after which gloo gives up on its own, so that this process can end
+AGAIN = "run the same command again to go on from the last checkpoint."
 
 
-class LostError(Exception):
-    """A sum cannot be made, because a worker has ended."""
+class LostError(Seq2SeeError):
+    """Another process has ended, or the connection to it broke."""
+
+    def __init__(self) -> None:
+        super().__init__(f"another process of the training ended, or the connection to it broke; {AGAIN}")
 
 
 class HungError(Seq2SeeError):
-    """A worker does not answer, and has not ended."""
+    """Another process does not answer, and has not ended."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"a process that shares the training has not answered for minutes: it hangs, or was stopped; {AGAIN}"
+            "another process of the training has not answered for minutes: it hangs, was stopped, or cannot be reached;"
+            f" {AGAIN}"
         )
 
 
-def await_answer(wait: Callable[[float], bool], *, took: float) -> None:
-    """Wait for a worker as long as it may reasonably take, and hear signals meanwhile.
-
-    Only the time that this process spends waiting counts: both may have been stopped together (Ctrl-Z), or the machine
-    may have slept.
-
-    Args:
-        wait: waits for the answer for some seconds, and returns whether there is one.
-        took: the seconds that the same work took in this process.
+def read_patience() -> float:
+    """Return the seconds that a process waits for the others: SEQ2SEE_TIMEOUT, or five minutes.
 
     Raises:
-        HungError: there was no answer.
+        ConfigError: SEQ2SEE_TIMEOUT is no positive number.
     """
-    waited = 0.0
-    while not wait(POLL_SECONDS):
-        waited += POLL_SECONDS
-        if waited >= MIN_PATIENCE_SECONDS + PATIENCE * took:
-            raise HungError
+    given = os.environ.get(TIMEOUT)
+    if given is None:
+        return MIN_PATIENCE_SECONDS
+    try:
+        seconds = float(given)
+        timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        seconds = 0.0
+    if not seconds > 0:
+        raise ConfigError(f"{TIMEOUT} must be a positive number of seconds; got {given[:40]!r}.")
+    return seconds
+
+
+def connect_store(host: str, port: int, *, is_master: bool) -> Any:
+    """Return the store over which processes find each other (a `TCPStore` of torch, whose types leave it out).
+
+    Args:
+        host: the machine that keeps the store.
+        port: its port; 0 finds a free one.
+        is_master: whether this process keeps the store.
+    """
+    c10d: Any = distributed
+    timeout = timedelta(seconds=read_patience())
+    return c10d.TCPStore(host, port, is_master=is_master, wait_for_workers=False, timeout=timeout)
 
 
 class ProcessGroup:
-    """The process group of a training as one process sees it; it uses this machine's loopback interface alone.
+    """The process group of a training as one process sees it.
 
     Args:
-        file: a new file, the same for all processes, over which they find each other.
-        rank: the rank of this process, from 0 (the main one).
+        store: the store over which the processes find each other, the same for all of them.
+        rank: the rank of this process, from 0.
         workers: how many processes there are.
+        address: the address of this machine, by which the others reach this process.
+        local: whether the process of rank 0 started all others. They wait for it without a limit, because they end
+            with it, and its user may stop it (Ctrl-Z) for as long as they like.
     """
 
-    def __init__(self, file: Path, rank: int, workers: int) -> None:
-        self.rank, self.workers = rank, workers
-        c10d: Any = distributed  # whose types leave out half of it
-        options = c10d.ProcessGroupGloo._Options()
-        options._devices = [c10d.ProcessGroupGloo.create_device(hostname="127.0.0.1")]
-        options._timeout = CONNECT_TIMEOUT
+    def __init__(self, store: Any, rank: int, workers: int, *, address: str = "127.0.0.1", local: bool = False) -> None:
+        self.rank, self.workers, self.local = rank, workers, local
+        self._c10d: Any = distributed  # whose types leave out half of it
+        options = self._c10d.ProcessGroupGloo._Options()
+        options._devices = [self._c10d.ProcessGroupGloo.create_device(hostname=address)]
+        options._timeout = timedelta(seconds=read_patience())
         try:
-            self._gloo = c10d.ProcessGroupGloo(c10d.FileStore(str(file), workers), rank, workers, options)
-        except RuntimeError as error:
-            raise LostError from error
-        self._ended = time.monotonic()  # the last sum
+            self._gloo = self._c10d.ProcessGroupGloo(store, rank, workers, options)
+        except RuntimeError:
+            raise LostError from None
+        self._ended = time.monotonic()  # the last wait
 
     def sum(self, numbers: Tensor) -> None:
         """Replace a tensor by its sum over all processes, with the same bits everywhere.
@@ -82,87 +106,118 @@ class ProcessGroup:
 
         Raises:
             LostError: a process has ended.
-            HungError: this is the main process, and another one does not answer.
+            HungError: a process does not answer.
         """
-        options = distributed.AllreduceOptions()
-        options.timeout = SUM_TIMEOUT
+        self.start_sum(numbers)()
+
+    def start_sum(self, numbers: Tensor) -> Callable[[], None]:
+        """Begin to sum a tensor over all processes, and return at once.
+
+        Args:
+            numbers: a tensor of the same shape and type in every process; it is changed in place.
+
+        Returns:
+            A function that waits until the sum is there; it raises what `sum` raises.
+        """
+        return self._begin(self._gloo.allreduce, [numbers], AllreduceOptions())
+
+    def sum_tree(self, numbers: Tensor) -> None:
+        """Replace a tensor by its sum over all processes, added in pairs: ((0 + 1) + (2 + 3)) + ...
+
+        The order of the additions is that of the ranks, so the bits are those of one process that adds the same way.
+        Each process adds one piece of the tensor for all others, so that as much is sent as for any other sum.
+
+        Args:
+            numbers: a vector of the same length and type in every process; it is changed in place.
+        """
+        length = -(-len(numbers) // self.workers)
+        padded = numbers.new_zeros(self.workers * length)
+        padded[: len(numbers)] = numbers
+        pieces = torch.empty_like(padded)
+        self._begin(self._gloo.alltoall_base, pieces, padded, [], [], AllToAllOptions())()
+        mine = add_pairs(list(pieces.view(self.workers, length)))
+        numbers.copy_(torch.cat(self._gather(mine))[: len(numbers)])
+
+    def exchange(self, value: object) -> list[Any]:
+        """Return what all processes tell, by rank.
+
+        Args:
+            value: what this process tells the others, which can be written as JSON.
+        """
+        words = torch.frombuffer(bytearray(json.dumps(value).encode()), dtype=torch.uint8)
+        sizes = [int(size) for size in self._gather(torch.tensor([len(words)]))]
+        padded = torch.zeros(max(sizes), dtype=torch.uint8)
+        padded[: len(words)] = words
+        told = zip(self._gather(padded), sizes, strict=True)
+        return [json.loads(bytes(each[:size].tolist())) for each, size in told]
+
+    def hear(self, value: object = None) -> Any:
+        """Return what the process of rank 0 tells all others.
+
+        Args:
+            value: what it tells, which can be written as JSON; the value of any other process is not looked at.
+        """
+        return self.exchange(value if self.rank == 0 else None)[0]
+
+    def copy_first(self, numbers: Tensor) -> None:
+        """Replace a tensor by that of the process of rank 0 (broadcast).
+
+        Args:
+            numbers: a tensor of the same shape and type in every process; it is changed in place.
+        """
+        self._begin(self._gloo.broadcast, [numbers], BroadcastOptions())()
+
+    def _gather(self, numbers: Tensor) -> list[Tensor]:
+        """Return the tensors of all processes, by rank."""
+        tensors = [torch.empty_like(numbers) for _ in range(self.workers)]
+        self._begin(self._gloo.allgather, [tensors], [numbers], AllgatherOptions())()
+        return tensors
+
+    def _begin(self, collective: Callable[..., Any], *arguments: Any) -> Callable[[], None]:
+        """Begin a collective operation, whose last argument is its options; return the function that waits for it."""
         took = time.monotonic() - self._ended
-        work = self._gloo.allreduce([numbers], options)
+        patience = read_patience() + PATIENCE * took
+        arguments[-1].timeout = UNLIMITED if self.local else timedelta(seconds=patience) + GRACE
         try:
-            if self.rank == 0:
-                await_answer(lambda seconds: _wait(work, seconds), took=took)
+            work = collective(*arguments)
+        except RuntimeError:
+            raise LostError from None
+        return lambda: self._wait(work, patience)
+
+    def _wait(self, work: Any, patience: float) -> None:
+        """Wait for an operation as long as it may reasonably take, and hear signals meanwhile.
+
+        Only the time that this process spends waiting counts: it may have been stopped itself (Ctrl-Z), or the machine
+        may have slept.
+        """
+        waited = 0.0
+        try:
+            while not _is_over(work, POLL_SECONDS):
+                waited += POLL_SECONDS
+                if waited >= patience and not (self.local and self.rank):
+                    raise HungError
             work.wait()
         except RuntimeError as error:
-            raise LostError from error
+            raise (HungError if "imed out" in str(error) else LostError) from None
         self._ended = time.monotonic()
 
 
-def _wait(work: Any, seconds: float) -> bool:
-    """Wait for a sum for some seconds, and return whether it has ended, with or without an error."""
+def _is_over(work: Any, seconds: float) -> bool:
+    """Wait for an operation for some seconds, and return whether it has ended, with or without an error."""
     try:
         work.wait(timedelta(seconds=seconds))
-    except RuntimeError:  # of the sum, or because the time is over
+    except RuntimeError:  # of the operation, or because the time is over
         return bool(work.is_completed())
     return True
 
 
-def add_up(learner: Learner[NetworkT], group: ProcessGroup, mine: Sums, *, checksum: int) -> Sums:
-    """Sum losses, tokens and gradients over all processes.
+def add_pairs(terms: list[Tensor]) -> Tensor:
+    """Return the sum of some tensors, added in pairs: ((0 + 1) + (2 + 3)) + ...
 
     Args:
-        learner: the learner of this process, with the gradients of its part.
-        group: the process group.
-        mine: the loss and tokens of this process.
-        checksum: of the weights of this process, which must be the same everywhere; 0 in all processes checks nothing.
-
-    Raises:
-        Seq2SeeError: the weights differ between processes.
+        terms: the tensors, at least one; what is left over of an odd number joins the next round.
     """
-    learned = [parameter for parameter in learner.model.parameters() if parameter.requires_grad]
-    has_gradient = [float(parameter.grad is not None) for parameter in learned]
-    small = torch.tensor([mine.loss, mine.tokens, checksum, *has_gradient], dtype=torch.double)
-    group.sum(small)
-    loss, tokens, checksums, *counts = small.tolist()
-    if checksums != checksum * group.workers:
-        raise Seq2SeeError(
-            "the weights must be the same in all processes that share the training, but are not; run the same command "
-            "again to go on from the last checkpoint."
-        )
-    _sum_gradients([parameter for parameter, count in zip(learned, counts, strict=True) if count], group)
-    return Sums(loss, int(tokens))
-
-
-def _sum_gradients(parameters: Sequence[nn.Parameter], group: ProcessGroup) -> None:
-    """Sum all gradients at once; a process without a gradient adds zeros."""
-    flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
-    group.sum(flat)
-    for parameter, gradient in zip(parameters, flat.split([p.numel() for p in parameters]), strict=True):
-        parameter.grad = gradient.view_as(parameter).to(parameter.dtype)
-
-
-def moving_buffers(model: nn.Module) -> list[Tensor]:
-    """Return the buffers of a model that are saved with it, because an objective may change them (running averages).
-
-    Args:
-        model: the model.
-    """
-    saved = model.state_dict().keys()
-    return [buffer for name, buffer in model.named_buffers() if name in saved]
-
-
-def average_buffers(buffers: Sequence[Tensor], group: ProcessGroup, tokens: int) -> None:
-    """Make buffers the same in all processes: their mean over all tokens of a batch; integers as rank 0 has them.
-
-    Args:
-        buffers: the buffers of this process; they are changed in place.
-        group: the process group.
-        tokens: the tokens of this process's part of the batch, which weigh its buffers; 0 if it had none.
-    """
-    if not buffers:
-        return
-    shares = [tokens if buffer.is_floating_point() else int(group.rank == 0) for buffer in buffers]
-    parts = [(buffer.double() * share).flatten() for buffer, share in zip(buffers, shares, strict=True)]
-    flat = torch.cat([torch.tensor([tokens], dtype=torch.double), *parts])
-    group.sum(flat)
-    for buffer, total in zip(buffers, flat[1:].split([buffer.numel() for buffer in buffers]), strict=True):
-        buffer.copy_((total / flat[0] if buffer.is_floating_point() else total).view_as(buffer))
+    while len(terms) > 1:
+        pairs = [left + right for left, right in zip(terms[::2], terms[1::2], strict=False)]
+        terms = pairs + terms[2 * len(pairs) :]
+    return terms[0]

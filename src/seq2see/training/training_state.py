@@ -1,5 +1,6 @@
 """Where a training is, as its checkpoints record it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -145,3 +146,14 @@ def read_progress(facts: Mapping[str, JsonValue], *, file: Path) -> SavedProgres
             f"{file}: the checkpoint must say where its training was; got {place} of another kind; train again in "
             "another folder."
         ) from None
+
+
+def judge(metrics: Mapping[str, float], monitor: str) -> float:
+    """Return the monitored metric of a validation, negated where more is better, so that less is always better.
+
+    Args:
+        metrics: what the validation measured, by name.
+        monitor: option train.monitor. Without a finite validation loss, nothing is good.
+    """
+    value = metrics[monitor] if monitor in ("valid_loss", "cer") else -metrics[monitor]
+    return value if math.isfinite(metrics["valid_loss"]) else math.inf

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from seq2see.config.schema import Config
-from seq2see.data.batch import Batch, collate, plan_batches
+from seq2see.data.batch import Batch, Rows, collate, plan_batches
 from seq2see.data.pairs import Pairs
 from seq2see.data.storage.dataset import Store
 from seq2see.models.network import Network
@@ -29,7 +29,11 @@ def measure(task: Task, pairs: Pairs, store: Store, config: Config, share: Share
     """
     lengths = store.source.lengths, store.target.lengths
     plan = plan_batches(*lengths, budget=config.train.batch_tokens, seed=0, epoch=0)
-    losses = share(weigh, (collate(store, rows) for rows in plan))
+
+    def weigh_rows(task: Task, model: Network, rows: Rows) -> tuple[float, int]:
+        return weigh(task, model, collate(store, rows))
+
+    losses = share(weigh_rows, plan)
     mean = sum(nll for nll, _ in losses) / sum(tokens for _, tokens in losses)
     examples = task.group_references(pairs)
     some = examples.take(range(min(config.train.validation_pairs, len(examples))))
