@@ -128,6 +128,7 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
     Raises:
         DataError: the data is of another modality than the run reads, or has none of its labels.
     """
+    from seq2see.core.registry import shorten
     from seq2see.data.checks.infer import infer_modality
 
     wanted, given = run.task.source.reads, infer_modality(pairs)
@@ -136,7 +137,7 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
     known = run.task.target.vocabulary.keys()
     labels = {label for target in pairs.target for label in run.task.target.labels(target)}
     new = sorted(labels - known)
-    some = ", ".join(map(repr, new[:3]))
+    some = ", ".join(map(shorten, new[:3]))
     if labels and not labels & known:
         raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
     if new:

@@ -84,7 +84,7 @@ def inspect(
     prediction = loaded.predict(text, beam=beam)
     trace = explain(prediction, maps=name is not None or heads, leave_one_out=leave_one_out)
     check_image_options(trace, out, cells=cells)
-    heading = f"{shorten(source)} -> {prediction.text!r}"
+    heading = f"{shorten(source)} -> {shorten(prediction.text, most=400)}"
     if out is None:
         print_trace(make_console(sys.stdout), trace, heading=heading, name=name, heads=heads)
     else:

@@ -21,6 +21,7 @@ from seq2see.cli.search_options import (
     with_decode_options,
 )
 from seq2see.core.errors import DataError
+from seq2see.core.unicode import escape_controls
 from seq2see.search.options import DecodeOptions
 
 if TYPE_CHECKING:
@@ -164,11 +165,12 @@ def save(lines: Iterator[str], out: Path | None) -> None:
 
     Args:
         lines: the lines, without line ends.
-        out: the file; None for standard output.
+        out: the file; None for standard output, which shows control characters as escapes if it is a terminal.
     """
     if out is None:
+        shown = sys.stdout.isatty()
         for line in lines:
-            sys.stdout.write(line + "\n")
+            sys.stdout.write((escape_controls(line, kept="\t") if shown else line) + "\n")
         return
     from seq2see.system.files import write_atomic
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from seq2see.cli.inputs import name_input, read_inputs, read_lines
 from seq2see.cli.messages import warn
 from seq2see.core.errors import DataError
+from seq2see.core.unicode import escape_controls
 
 if TYPE_CHECKING:
     from seq2see.data.formats.data_table import DataTable
@@ -145,6 +146,7 @@ def save_table(
     whole = table.add(list_columns(run, list(predictions)))
     content = write_table(whole, kind, out or Path("standard output"))
     if out is None:
-        sys.stdout.write(content.decode())
+        text = content.decode()
+        sys.stdout.write(escape_controls(text, kept="\t\n") if sys.stdout.isatty() else text)
     else:
         write_atomic(out, content)

@@ -9,6 +9,7 @@ from seq2see.cli.inspect import print_trace
 from seq2see.cli.messages import verbosity
 from seq2see.core.plural import say_count
 from seq2see.core.registry import shorten
+from seq2see.core.unicode import escape_controls
 from seq2see.data.formats.image_paths import is_image
 from seq2see.render.terminal.terminal_evaluation import make_metric_table
 from seq2see.runs.evaluation import Evaluation, find_attention
@@ -18,6 +19,8 @@ from seq2see.training.dry_run import describe_dry_run
 from seq2see.training.events import Finished
 from seq2see.training.outcome import ReportFiles, describe_outcome, evaluate_job, write_outcome
 from seq2see.training.request import TrainingRequest
+
+MAX_REFERENCE = 400  # characters of an output or reference
 
 
 def run_training(request: TrainingRequest, *, examples: int = 2) -> None:
@@ -70,8 +73,9 @@ def show_result(console: Console, finished: Finished, result: Evaluation, exampl
     print_table(console, make_metric_table(result.metrics, title))
     wanted = "references such as" if any(result.more) else "should be"
     for row, prediction in enumerate(result.predictions[:examples]):
-        right = "right" if result.is_correct(row) else f"{wanted} {result.references[row]}"
-        heading = f"\n{shorten(prediction.source)} -> {prediction.text!r} ({right})"
+        reference = escape_controls(result.references[row], most=MAX_REFERENCE)
+        right = "right" if result.is_correct(row) else f"{wanted} {reference}"
+        heading = f"\n{shorten(prediction.source)} -> {shorten(prediction.text, most=MAX_REFERENCE)} ({right})"
         trace = find_attention(prediction)
         if trace is None:
             console.print(heading)

@@ -11,9 +11,20 @@ Seq2SeeError
 
 from pathlib import Path
 
+from seq2see.core.unicode import escape_controls
+
+MAX_MESSAGE = 2000  # characters
+
 
 class Seq2SeeError(Exception):
-    """Is a mistake that can be explained; the command line prints it as one line and exits with 2."""
+    """Is a mistake that can be explained; the command line prints it as one line and exits with 2.
+
+    Args:
+        message: the sentence for the user; control characters in it, which may come from data, become escapes.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(escape_controls(message, kept="\n", most=MAX_MESSAGE))
 
 
 class ConfigError(Seq2SeeError):
@@ -41,7 +52,7 @@ class DataError(Seq2SeeError):
 
     def __init__(self, message: str, *, file: Path | str | None = None, line: int | None = None) -> None:
         place = "" if file is None else f"{file}: " if line is None else f"{file}, line {line}: "
-        super().__init__(place + message)
+        super().__init__(escape_controls(place) + message)
 
 
 class TokenError(Seq2SeeError):

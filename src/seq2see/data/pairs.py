@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from seq2see.core.unicode import escape_controls
+
 Row = tuple[int, str, str]  # line, source, target
 Side = Literal["source", "target"]
 LINED = {".tsv", ".txt", ".csv", ".jsonl", ".ndjson", ".token"}
@@ -137,4 +139,4 @@ class Finding:
             "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}, line {self.line}: "
         )
         times = f" ({self.count} times)" if self.count > 1 else ""
-        return f"{place}{self.message}{times}; {self.remedy}."
+        return escape_controls(f"{place}{self.message}{times}; {self.remedy}.")

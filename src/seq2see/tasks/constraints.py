@@ -9,6 +9,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from seq2see.core.errors import SearchError, TokenError
+from seq2see.core.registry import shorten
 from seq2see.core.special_tokens import END, PAD, START, UNKNOWN
 from seq2see.data.tokenizers import SPACE, Tokenizer
 from seq2see.search.hypothesis import Limits, SearchObserver
@@ -85,7 +86,7 @@ class Constraints:
         for (head, _), text in zip(heads, self.prefixes, strict=True):
             if longest is not None and len(head) > longest:
                 raise SearchError(
-                    f"a prefix must fit into max_length; got {len(head)} tokens ({text!r}) for {longest}; "
+                    f"a prefix must fit into max_length; got {len(head)} tokens ({shorten(text)}) for {longest}; "
                     "shorten it or raise max_length."
                 )
         return heads
@@ -101,7 +102,9 @@ class Constraints:
             text = text.lstrip().removesuffix(" ")
         unknown = self.target.unknown(text)
         if unknown:
-            raise TokenError(f"a prefix must have known tokens only; got {unknown[0]!r} in {text!r}; change it.")
+            raise TokenError(
+                f"a prefix must have known tokens only; got {shorten(unknown[0])} in {shorten(text)}; change it."
+            )
         return self.target.ids([text])[0][:-1], ended
 
     def _check(self, ids: tuple[int, ...]) -> list[int]:

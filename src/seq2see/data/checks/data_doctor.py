@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Int64
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.core.words import has_spaces
 from seq2see.data.checks.image_checks import drop_unreadable, find_copies
 from seq2see.data.checks.infer import infer_labels, infer_modality, spread
@@ -194,7 +195,7 @@ def _find_new_labels(train: Pairs, other: Pairs, origin: Origin) -> list[Finding
     known = {label for target in train.target for label in split_labels(target, between)}
     unknown = [set(split_labels(target, between)) - known for target in other.target]
     new, lines = set().union(*unknown), [line for labels, line in zip(unknown, other.lines, strict=True) if labels]
-    message = f"labels ({len(new)}) that the training data does not have, such as {min(new, default='')!r}"
+    message = f"labels ({len(new)}) that the training data does not have, such as {shorten(min(new, default=''))}"
     return _finding("warning", message, "add examples of them to the training data", origin, lines, "target")
 
 

@@ -1,6 +1,8 @@
 """Checks of the labels of a data set: whether they are labels, several in one, or written in two ways."""
 
+from seq2see.core.registry import shorten
 from seq2see.data.checks.infer import infer_labels
+from seq2see.data.formats.headers import list_names
 from seq2see.data.modalities.label_set import split_labels
 from seq2see.data.pairs import Finding, Origin, Pairs
 
@@ -31,7 +33,7 @@ def find_single_label(pairs: Pairs, origin: Origin) -> list[Finding]:
     labels = {label for target in told for label in split_labels(target, pairs.separator)}
     if len(labels) != 1:
         return []
-    message = f"all {len(pairs):,} sources have the label {min(labels)!r}, and there must be another to choose"
+    message = f"all {len(pairs):,} sources have the label {shorten(min(labels))}, and there must be another to choose"
     return [Finding("warning", message, "add sources with other labels", origin.holding("target"))]
 
 
@@ -50,7 +52,7 @@ def find_joined_labels(pairs: Pairs, origin: Origin) -> list[Finding]:
         message = "sources have lists of labels, and each label is a question of its own"
         return [Finding("note", message, f"a configuration of your own must say {asked}", origin.file)]
     joined = min(label.strip() for label in pairs.target if between in label)
-    message = f"labels such as {joined!r} look like several in one"
+    message = f"labels such as {shorten(joined)} look like several in one"
     return [Finding("note", message, f"if they are, say {asked}", origin.holding("target"))]
 
 
@@ -68,7 +70,7 @@ def find_labels_alike(pairs: Pairs, origin: Origin) -> list[Finding]:
     alike = min((sorted(group) for group in groups.values() if len(group) > 1), default=None)
     if alike is None:
         return []
-    message = f"labels differ in capitals only ({', '.join(map(repr, alike))}), and each is a class of its own"
+    message = f"labels differ in capitals only ({list_names(alike)}), and each is a class of its own"
     return [Finding("note", message, "write them alike if they are one", origin.holding("target"))]
 
 

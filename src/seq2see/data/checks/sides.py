@@ -10,6 +10,7 @@ from jaxtyping import Float
 from PIL import Image
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.core.words import GRAPHEME, has_spaces
 from seq2see.data.checks.infer import infer_labels, spread
 from seq2see.data.checks.symbols import looks_like_symbol
@@ -105,18 +106,18 @@ def _object_to_names(names: Sequence[str]) -> str | None:
     codes = [name for name in names if CODE.fullmatch(name)]
     if codes:
         digits = all(len(code) == 1 for code in codes)
-        return "class names are digits" if digits else f"class names are numbers, such as {min(codes)!r}"
+        return "class names are digits" if digits else f"class names are numbers, such as {shorten(min(codes))}"
     letters = [name for name in names if len(GRAPHEME.findall(name)) == 1]
     if letters:
-        return f"class names are single characters, such as {min(letters)!r}"
+        return f"class names are single characters, such as {shorten(min(letters))}"
     divided = {name: CAMEL.sub(" ", name) for name in names}
     sided = next((name for name in names if SIDES.search(divided[name])), None)
     if sided is not None:
-        return f"class names speak of sides, such as {sided!r}"
+        return f"class names speak of sides, such as {shorten(sided)}"
     numbered = len(names) > 1 and len({NUMBERED.sub("", name) for name in names}) == 1
     written = [name for name in names if _is_writing(divided[name])]
     if numbered or len(written) > MAX_SHARE_OF_CODES * len(names):
-        return f"class names such as {min(written or names)!r} may be those of letters or digits"
+        return f"class names such as {shorten(min(written or names))} may be those of letters or digits"
     return None
 
 
@@ -134,13 +135,14 @@ def _object_to_captions(pairs: Pairs) -> str | None:
     captions = [target for targets in pairs.references for target in targets]
     sided = [text for text in captions if SIDES.search(text)]
     if len(sided) > MAX_SHARE_OF_SIDED_CAPTIONS * len(captions):
-        return f"{len(sided) / len(captions):.1%} of the captions speak of sides, such as {min(sided, key=len)!r}"
+        example = shorten(min(sided, key=len))
+        return f"{len(sided) / len(captions):.1%} of the captions speak of sides, such as {example}"
     some = spread(captions)
     words = [text.split() for text in some]
     codes = sum(all(map(looks_like_symbol, each)) or any(char.isdecimal() for char in "".join(each)) for each in words)
     single = sum(len(each) <= 1 for each in words) if has_spaces(some) else 0
     if max(codes, single) > MAX_SHARE_OF_CODES * len(some):
-        return f"captions such as {min(some, key=len)!r} may be what is written in the images"
+        return f"captions such as {shorten(min(some, key=len))} may be what is written in the images"
     sizes = [measure_image(source) for source in spread(pairs.source, 20)]
     if median(width / max(height, 1) for width, height in sizes) > MAX_WIDTH:
         return "the images are as wide as lines of writing"
@@ -156,7 +158,7 @@ def _object_to_pixels(pairs: Pairs, targets: Sequence[Sequence[str]]) -> str | N
     for label in spread(sorted(sources), MAX_CLASSES):
         files = spread(sources[label], MAX_IMAGES_OF_CLASS)
         if len(files) >= MIN_IMAGES_OF_CLASS and measure_sidedness(files) > MAX_SIDEDNESS:
-            return f"the images of class {label!r} face one way"
+            return f"the images of class {shorten(label)} face one way"
     return None
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.data.formats.headers import IMAGE_NAMES, SOURCE_NAMES, list_names
 from seq2see.data.formats.jsonl import flatten, parse_array, parse_lines
 from seq2see.data.formats.lines import ReadReport
@@ -152,7 +153,7 @@ def take_texts(table: DataTable, field: str, file: Path) -> list[str]:
         ]
         if not any(field in record for record in records):
             raise DataError(
-                f"there must be a column {field!r}; got {list_names(table.names)}; fix --fields.", file=file
+                f"there must be a column {shorten(field)}; got {list_names(table.names)}; fix --fields.", file=file
             )
         values = [record.get(field) for record in records]
     return [_to_text(value, field, file, number) for value, number in zip(values, table.lines, strict=True)]
@@ -165,7 +166,8 @@ def _to_text(value: object, field: str, file: Path, number: int) -> str:
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
         return HALF_CHARACTER.sub("\ufffd", join_sentences(value))
     if isinstance(value, list | dict | bytes):
-        raise DataError(f"column {field!r} must hold texts; row {number} has {str(value)[:40]}; fix it.", file=file)
+        found = shorten(value, most=40)
+        raise DataError(f"column {shorten(field)} must hold texts; row {number} has {found}; fix it.", file=file)
     return HALF_CHARACTER.sub("\ufffd", value) if isinstance(value, str) else str(to_json_value(value))
 
 

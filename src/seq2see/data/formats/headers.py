@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from seq2see.core.registry import shorten
 from seq2see.data.formats.image_paths import IMAGE_ENDINGS
 from seq2see.data.formats.lines import ReadReport
 
 MAX_LISTED_NAMES = 8  # in a message
+MAX_SHOWN_NAME = 40  # characters
 MIN_ROWS_BELOW_NUMBERS, MIN_ROWS_BELOW_HEADER = 10, 20  # of a table that can tell whether it has a header
 LANGUAGES = (
     *("en", "de", "fr", "es", "it", "nl", "pt", "ru", "zh", "ja", "ko", "ar", "fa", "hi", "tr", "pl", "cs", "sv", "uk"),
@@ -212,7 +214,7 @@ def note_fields(fields: tuple[str, str], file: Path, number: int, reading: ReadR
         number: the line that shows the fields, counted from 1.
         reading: collects the report.
     """
-    message = f"source is taken from {fields[0]!r} and target from {fields[1]!r}"
+    message = f"source is taken from {shorten(fields[0])} and target from {shorten(fields[1])}"
     reading.note(message, "name others with --fields SOURCE,TARGET", file, [number], level="note")
 
 
@@ -222,5 +224,5 @@ def list_names(names: Sequence[str]) -> str:
     Args:
         names: all names; without any, `none` is returned.
     """
-    shown = [repr(name)[:40] for name in names[:MAX_LISTED_NAMES]]
+    shown = [shorten(name, most=MAX_SHOWN_NAME) for name in names[:MAX_LISTED_NAMES]]
     return ", ".join([*shown, "..."] if len(names) > MAX_LISTED_NAMES else shown) or "none"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.data.formats.idx import split_place
 from seq2see.data.formats.lines import ReadReport
 from seq2see.data.pairs import Finding, Origin, Row
@@ -107,11 +108,11 @@ def _report_none_found(
 ) -> list[Row]:
     if certain:
         raise DataError(
-            f"not one of its images is there, neither {name!r} nor the others; put them beside the file or into "
+            f"not one of its images is there, neither {shorten(name)} nor the others; put them beside the file or into "
             f"images/ (searched {', '.join(map(str, tried))}).",
             file=file,
         )
-    message = f"the sources look like images, such as {name!r}, but not one of them is there"
+    message = f"the sources look like images, such as {shorten(name)}, but not one of them is there"
     remedy = "they are read as texts; if they are images, put them beside the file or into images/"
     reading.findings.append(Finding("warning", message, remedy, file))
     return rows

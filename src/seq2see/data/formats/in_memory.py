@@ -219,7 +219,8 @@ def _choose(records: Sequence[Record], fields: Fields | None, usual: Fields | No
     chosen = fields or known or _find_fields(records[0], names)
     for name in chosen:
         if name not in names:
-            raise DataError(f"there must be a column {name!r}; got {list_names(names)}; name two of them as fields.")
+            found = list_names(names)
+            raise DataError(f"there must be a column {shorten(name)}; got {found}; name two of them as fields.")
     return MemoryPairs(chosen, [(record.get(chosen[0]), record.get(chosen[1])) for record in records])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.data.formats.headers import (
     IMAGE_NAMES,
     find_image_fields,
@@ -194,11 +195,13 @@ def _write(value: JsonValue) -> JsonValue:
 def _find_text(name: str, record: Record, place: Place) -> str:
     if name not in record:
         raise DataError(
-            f"there must be a field {name!r}; got {list_names(list(record))}; fix it.", file=place[0], line=place[1]
+            f"there must be a field {shorten(name)}; got {list_names(list(record))}; fix it.",
+            file=place[0],
+            line=place[1],
         )
     if not isinstance(record[name], str):
         raise DataError(
-            f"the field {name!r} must be a text; got {_show(record[name])}; put it in quotes or remove it.",
+            f"the field {shorten(name)} must be a text; got {_show(record[name])}; put it in quotes or remove it.",
             file=place[0],
             line=place[1],
         )
@@ -224,7 +227,8 @@ def _join_labels(labels: list[str], place: Place, reading: ReadReport) -> str:
     torn = next((label for label in labels if LABEL_SEPARATOR in label), None)
     if torn is not None:
         raise DataError(
-            f"a label in a list cannot have {LABEL_SEPARATOR}, which separates labels; got {torn!r}; replace it.",
+            f"a label in a list cannot have {LABEL_SEPARATOR}, which separates labels; got {shorten(torn)}; "
+            "replace it.",
             file=place[0],
             line=place[1],
         )

@@ -9,9 +9,12 @@ from itertools import islice
 from pathlib import Path
 
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
+from seq2see.core.unicode import escape_controls
 from seq2see.data.formats.anki import Table, drop_attributions, find_separator, read_settings, take_notes
 from seq2see.data.formats.headers import (
     IMAGE_NAMES,
+    MAX_SHOWN_NAME,
     find_image_fields,
     find_text_columns,
     list_names,
@@ -232,8 +235,9 @@ def _find_columns(table: Table, origin: Origin, reading: ReadReport) -> tuple[in
         note_fields((header[found[0]], header[found[1]]), origin.file, number, reading)
         reading.labels = tell_labels(header[found[1]], reading)
     elif resembles_header(header, [row for _, row in table[1:]]):
-        message = f"this looks like a header ({', '.join(header)}), and is read as a pair"
-        remedy = f"if it is one, leave it out with --fields {','.join(header)}"
+        message = f"this looks like a header ({list_names(header)}), and is read as a pair"
+        names = ",".join(escape_controls(name, most=MAX_SHOWN_NAME) for name in header)
+        remedy = f"if it is one, leave it out with --fields {names}"
         reading.note(message, remedy, origin.file, [number], level="note")
     return found
 
@@ -252,7 +256,7 @@ def find_column(name: str, header: list[str], file: Path, number: int) -> int:
     """
     if header.count(name) != 1:
         raise DataError(
-            f"the header must name one column {name!r}; got {list_names(header)}; fix --fields.",
+            f"the header must name one column {shorten(name)}; got {list_names(header)}; fix --fields.",
             file=file,
             line=number,
         )

@@ -15,6 +15,7 @@ from seq2see.core.errors import DataError, TokenError
 from seq2see.core.json_text import read_json
 from seq2see.core.registry import complain, shorten
 from seq2see.core.unicode import is_text
+from seq2see.data.formats.headers import list_names
 from seq2see.data.storage.packed import Sequences
 
 MAX_LABEL = 1_000  # characters
@@ -156,11 +157,10 @@ class LabelSet:
         rows = [list(dict.fromkeys(split_labels(target, self.separator))) for target in targets]
         for target, row in zip(targets, rows, strict=True):
             if not row:
-                raise DataError(f"each source must have a label; got {target!r}; fix it, or leave the source out.")
+                raise DataError(f"each source must have a label; got {shorten(target)}; fix it, or leave it out.")
             if not places.keys() >= set(row):
-                new = next(label for label in row if label not in places)
-                known = ", ".join(map(repr, self.names[:8])) + (", ..." if len(self) > 8 else "")
-                raise DataError(f"the label {new!r} does not occur in the training data (known: {known}); fix it.")
+                new, known = shorten(next(label for label in row if label not in places)), list_names(self.names)
+                raise DataError(f"the label {new} does not occur in the training data (known: {known}); fix it.")
         return [[places[label] for label in row] for row in rows]
 
     def knows(self, target: str) -> bool:
