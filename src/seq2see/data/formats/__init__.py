@@ -4,6 +4,7 @@
 """
 
 __all__ = [
+    "alphabets",
     "anki",
     "coco",
     "data_table",
@@ -15,6 +16,7 @@ __all__ = [
     "headers",
     "idx",
     "image_file",
+    "image_object",
     "image_paths",
     "in_memory",
     "jsonl",

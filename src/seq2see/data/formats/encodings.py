@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from seq2see.core.errors import DataError
+from seq2see.data.formats.alphabets import guess_latin, list_candidates
 
 UTF8 = "utf-8"
 # the first bytes of wide encodings; those of UTF-32 begin with those of UTF-16
@@ -14,10 +15,11 @@ BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-WESTERN = "cp1252"  # of Windows in Western Europe; Latin-1 with further characters
 CONTROL_BYTES = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1a\x1b") + b"\x7f"
 MAX_CONTROL_SHARE = 0.01  # of the bytes of a text
 MAX_WESTERN_SHARE = 0.3  # of letters behind ASCII in a text of Western Europe
+MIN_WIDE_SHARE = 0.01  # of NULs on one side of UTF-16, from spaces, digits and line ends
+MIN_LATIN_SHARE = 0.5  # of letters behind ASCII that are of one language
 MIN_BYTES_TO_TELL = 10  # letters behind ASCII that can tell whether a text is of Western Europe
 # a character of several bytes, as UTF-8 writes it
 UTF8_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
@@ -78,7 +80,7 @@ def decode(data: bytes, file: Path | str, encoding: str = UTF8) -> str:
 
 
 def guess_encoding(data: bytes, file: Path | str) -> str:
-    """Return the encoding of a text: UTF-8 if it is valid, that of its byte order mark, or that of Western Europe.
+    """Return the encoding of a text: UTF-8 if it is valid, that of its byte order mark, or one of Latin letters.
 
     Args:
         data: the bytes of a file, already decompressed.
@@ -97,15 +99,15 @@ def guess_encoding(data: bytes, file: Path | str) -> str:
     except DataError:
         refuse_binary(data, file)
         if _resembles_western(data, file):
-            return WESTERN
+            return guess_latin(data)[0]
         raise
 
 
 def _resembles_western(data: bytes, file: Path | str) -> bool:
     """Tell whether bytes that are no UTF-8 may be a text of Western Europe; False if they are damaged UTF-8."""
     controls = len(data) - len(data.translate(None, CONTROL_BYTES))
-    if b"\0" in data and 3 * data.count(0) > len(data):
-        return False  # wide characters, of which the error speaks
+    if _is_wide(data):
+        return False  # of which the error speaks
     if b"\0" in data or controls > MAX_CONTROL_SHARE * len(data):
         raise DataError("text is needed; got binary data; give a file of texts.", file=file)
     letters = len(data.translate(None, bytes(range(128))))
@@ -113,14 +115,18 @@ def _resembles_western(data: bytes, file: Path | str) -> bool:
     if 2 * whole > letters:
         return False
     try:
-        data.decode(WESTERN)
-        plausible = letters < max(MIN_BYTES_TO_TELL, MAX_WESTERN_SHARE * len(data.translate(None, b" \t\r\n")))
+        encoding, share = guess_latin(data)
+        data.decode(encoding)
+        plausible = (share > MIN_LATIN_SHARE or letters < MIN_BYTES_TO_TELL) and letters < max(
+            MIN_BYTES_TO_TELL, MAX_WESTERN_SHARE * len(data.translate(None, b" \t\r\n"))
+        )
     except UnicodeDecodeError:
         plausible = False
     if not plausible:
+        some = list_candidates(data) or ["cp1251", "shift_jis", "gb18030"]
         raise DataError(
-            "text must be UTF-8, or its encoding named; got neither UTF-8 nor a text of Western Europe; name its "
-            "encoding (such as --encoding cp1251, shift_jis or gb18030), or save it as UTF-8.",
+            "text must be UTF-8, or its encoding named; got neither UTF-8 nor a text in Latin letters; name its "
+            f"encoding (such as --encoding {' or '.join(some)}), or save it as UTF-8.",
             file=file,
         )
     return True
@@ -128,13 +134,29 @@ def _resembles_western(data: bytes, file: Path | str) -> bool:
 
 def _refuse_wide(data: bytes, file: Path | str) -> None:
     """Refuse UTF-16 where UTF-8 must be."""
-    if data.startswith(tuple(BYTE_ORDER_MARKS)) or 3 * data.count(0) > len(data):
+    if data.startswith(tuple(BYTE_ORDER_MARKS)) or _is_wide(data):
         refuse_binary(data, file)
+        order = "be" if data[::2].count(0) > data[1::2].count(0) else "le"
         raise DataError(
             "text must be UTF-8; got what looks like UTF-16; save it as UTF-8 (iconv -f UTF-16 -t UTF-8 may help), "
-            "or name its encoding (such as --encoding utf-16-le).",
+            f"or name its encoding (such as --encoding utf-16-{order}).",
             file=file,
         )
+
+
+def _is_wide(data: bytes) -> bool:
+    """Tell whether bytes are a text in UTF-16 without a byte order mark: every line end has a NUL on the same side."""
+    if 3 * data.count(0) > len(data):
+        return True
+    ends = [data[place::2] for place in (0, 1)]
+    sides = [other.count(0) for other in ends]
+    return (
+        len(data) % 2 == 0
+        and max(sides) > MIN_WIDE_SHARE * len(data)
+        and min(sides) == 0
+        and b"\n" in data
+        and ends[sides.index(0)].count(b"\n") == data.count(b"\n")
+    )
 
 
 def refuse_binary(data: bytes, file: Path | str) -> None:
