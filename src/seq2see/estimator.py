@@ -12,12 +12,13 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.given_sources import Source, is_single, list_sources
+from seq2see.data.formats.image_object import is_pixels
 from seq2see.runs.run import Run
 from seq2see.system.console import make_console
 from seq2see.training.api import train_request
@@ -256,9 +257,9 @@ def _list_inputs(given: object) -> list[Source]:
         raise ValueError(str(error)) from None
     sources: list[Source] = []
     for source in found:
-        if not isinstance(source, str | os.PathLike):
+        if not isinstance(source, str | os.PathLike) and not is_pixels(source):
             raise ValueError(f"X must be a list of texts, or of paths of images; got one of {type(source).__name__}.")
-        sources.append(source)
+        sources.append(cast(Source, source))
     if not sources:
         raise ValueError("X must have at least one source; got none.")
     return sources

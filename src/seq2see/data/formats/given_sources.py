@@ -4,12 +4,15 @@ from collections.abc import Iterable, Mapping
 from os import PathLike
 
 import numpy as np
+from PIL.Image import Image
+from torch import Tensor
 
 from seq2see.core.errors import DataError
 from seq2see.data.formats.headers import list_names
-from seq2see.data.formats.in_memory import DataFrame, PillowImage, list_column
+from seq2see.data.formats.image_object import is_pixels
+from seq2see.data.formats.in_memory import DataFrame, list_column
 
-Source = str | PathLike[str]  # a text, or where an image is
+Source = str | PathLike[str] | Image | np.ndarray | Tensor  # a text, where an image is, or an image itself
 Sources = Iterable[Source] | DataFrame
 
 
@@ -19,7 +22,7 @@ def is_single(given: object) -> bool:
     Args:
         given: any object; what cannot be several sources counts as one, which `check` of a modality then refuses.
     """
-    if isinstance(given, str | bytes | PathLike | PillowImage | Mapping):
+    if isinstance(given, str | bytes | PathLike | Mapping) or is_pixels(given):
         return True
     return not isinstance(given, Iterable | DataFrame) or getattr(given, "shape", None) == ()
 
@@ -63,4 +66,4 @@ def choose_column(frame: DataFrame, usual: str | None) -> list[object]:
 
 
 def _is_source(value: object) -> bool:
-    return isinstance(value, str | PathLike | PillowImage | np.ndarray)
+    return isinstance(value, str | PathLike) or is_pixels(value)

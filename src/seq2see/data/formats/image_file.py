@@ -1,7 +1,8 @@
 """Reading one image file safely, as RGB."""
 
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
 
@@ -71,10 +72,31 @@ def open_image(data: bytes, *, name: Path | str, least: int = 0) -> Image.Image:
     Raises:
         DataError: the data is no image, is damaged, or has more than 90 million pixels.
     """
+    with _explaining(name):
+        return _decode(data, least)
+
+
+def convert_image(image: Image.Image, *, name: Path | str | None = None) -> Image.Image:
+    """Return an image as one from a file is read: upright, RGB, transparent parts white.
+
+    Args:
+        image: an image of any mode, loaded or not.
+        name: the path or name that errors give; None for an image without a file.
+
+    Raises:
+        DataError: its file is damaged, or it has more than 90 million pixels.
+    """
+    with _explaining(name):
+        return _convert(image)
+
+
+@contextmanager
+def _explaining(name: Path | str | None) -> Iterator[None]:
+    """Say in one sentence what a decoder raises at a damaged image, for the code inside a `with`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata: what matters is raised
-            return _decode(data, least)
+            yield
     except Image.DecompressionBombError:
         raise DataError(
             f"an image must have at most {MAX_IMAGE_PIXELS // 10**6} million pixels; got more; make it smaller, or "
@@ -102,6 +124,10 @@ def _decode(data: bytes, least: int) -> Image.Image:
     image: Image.Image = Image.open(BytesIO(data), formats=list_formats())
     if least:
         image.draft(None, (least, least))
+    return _convert(image)
+
+
+def _convert(image: Image.Image) -> Image.Image:
     if image.width * image.height > MAX_IMAGE_PIXELS:
         raise Image.DecompressionBombError
     image.load()

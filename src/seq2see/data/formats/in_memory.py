@@ -3,8 +3,6 @@
 Data frames (pandas, polars) and data sets (Hugging Face) are known by what they can do; none of them is imported.
 """
 
-import hashlib
-import io
 import json
 import math
 import os
@@ -19,6 +17,7 @@ from seq2see.core.errors import CheckpointError, DataError
 from seq2see.core.registry import shorten
 from seq2see.data.formats.folders import SPLIT_NAMES
 from seq2see.data.formats.headers import IMAGE_NAMES, find_image_fields, find_text_columns, list_names
+from seq2see.data.formats.image_object import encode_image, is_numbers, is_pixels
 from seq2see.data.formats.image_paths import IMAGE_ENDINGS
 from seq2see.data.formats.lines import ReadReport
 from seq2see.data.pairs import Origin
@@ -38,30 +37,6 @@ class DataFrame(Protocol):
     @property
     def columns(self) -> Iterable[str]: ...
     def __getitem__(self, name: str, /) -> Iterable[object]: ...
-
-
-@runtime_checkable
-class PillowImage(Protocol):
-    """An image of Pillow."""
-
-    @property
-    def mode(self) -> str: ...
-    @property
-    def size(self) -> tuple[int, int]: ...
-    def save(self, fp: io.BytesIO, format: str) -> None:
-        """Write the image.
-
-        Args:
-            fp: the buffer to write into.
-            format: the name of the file format, such as PNG.
-        """
-
-    def convert(self, mode: str) -> "PillowImage":
-        """Return the image in another mode.
-
-        Args:
-            mode: the colours, such as RGB.
-        """
 
 
 @dataclass(frozen=True)
@@ -172,7 +147,7 @@ def _read_pairs(items: Sequence[object]) -> MemoryPairs:
         pairs.append((item[0], item[1]))
     if not pairs:
         raise DataError("there is not one pair; give at least a few.")
-    images = all(isinstance(source, PillowImage | os.PathLike) or _names_image(source) for source, _ in pairs)
+    images = all(isinstance(source, os.PathLike) or is_pixels(source) or _names_image(source) for source, _ in pairs)
     return MemoryPairs(IMAGE_FIELDS if images else PAIR_FIELDS, pairs)
 
 
@@ -202,6 +177,8 @@ def list_column(column: object) -> list[object]:
     if isinstance(column, DataFrame):
         names = ", ".join(map(str, column.columns))
         raise DataError(f"the columns of a data frame must have different names; got {names}; rename them.")
+    if is_numbers(column):
+        return list(column)  # of images
     to_list: Callable[[], list[object]] | None = getattr(column, "to_list", None) or getattr(column, "tolist", None)
     if to_list is not None:
         return to_list()
@@ -275,16 +252,10 @@ def _to_json(value: object, number: int, images: dict[str, bytes]) -> JsonValue:
         return str(value) if isinstance(value, str) else value
     if isinstance(value, os.PathLike):
         return os.path.abspath(os.fspath(value))
-    if isinstance(value, PillowImage):
-        return _name_image(value, images)
+    if is_pixels(value):
+        name, content = encode_image(value)
+        images[f"images/{name}"] = content
+        return f"images/{name}"
     if isinstance(value, list | tuple):
         return [_to_json(each, number, images) for each in value]
     raise DataError(f"pair {number} must be of texts, labels or images; got {type(value).__name__} {shorten(value)}.")
-
-
-def _name_image(image: PillowImage, images: dict[str, bytes]) -> str:
-    buffer = io.BytesIO()
-    image.convert("RGB").save(buffer, "PNG")
-    name = f"images/{hashlib.sha256(buffer.getvalue()).hexdigest()[:20]}.png"
-    images[name] = buffer.getvalue()
-    return name

@@ -19,6 +19,7 @@ from seq2see.core.registry import part
 from seq2see.core.token import Token
 from seq2see.core.words import Span
 from seq2see.data.formats.image_file import read_image
+from seq2see.data.formats.image_object import is_numbers, place_image
 from seq2see.data.modalities.image_cells import list_occluders, name_cells
 from seq2see.data.modalities.image_sources import ImageSources
 from seq2see.data.modalities.modality import DataKind, Grid, Name, Progress, Sentence
@@ -78,10 +79,14 @@ class ImageModality:
         """Return the path of an image as a caller gave it.
 
         Args:
-            given: any object; what is no path is an error. The file is not read.
+            given: a path, whose file is not read; or an image of Pillow, an array or a tensor, which becomes a file.
+                Any other object is an error.
         """
+        if isinstance(given, Image.Image) or is_numbers(given):
+            return place_image(given)
         if not isinstance(given, str | PathLike):
-            raise TokenError(f"predict takes the path of an image, or a list of them; got {type(given).__name__}.")
+            kind = type(given).__name__
+            raise TokenError(f"predict takes an image, its path, or a list of them; got {kind}.")
         return str(fspath(given))
 
     def accepts(self, file: Path) -> bool:
