@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from seq2see.core.errors import DataError
+from seq2see.config.load import read_yaml
+from seq2see.core.errors import ConfigError, DataError
 from seq2see.core.special_tokens import SPECIAL_TOKENS
 from seq2see.data.formats import file_bytes
 from seq2see.data.formats.file_bytes import read_bytes, read_whole
@@ -90,3 +91,11 @@ def test_a_line_of_vectors_has_an_end(tmp_path: Path) -> None:
     (tmp_path / "v.gz").write_bytes(gzip.compress(b"the 1 2\n" + b"1 " * 600_000))
     with pytest.raises(DataError, match=r"v.gz, line 2: a line must have less than a million bytes"):
         read_vectors(tmp_path / "v.gz", [*SPECIAL_TOKENS, "the"])
+
+
+def test_a_link_to_nowhere_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").symlink_to("nowhere")
+    with pytest.raises(DataError, match=r"x\.tsv: this is a link to a file that is not there"):
+        read_bytes(tmp_path / "x.tsv")
+    with pytest.raises(ConfigError, match=r"x\.tsv: this is a link to a file that is not there"):
+        read_yaml(tmp_path / "x.tsv")

@@ -70,7 +70,7 @@ def test_the_honest_one_predicts(folder: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "outside", "circle", "sparse"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "outside", "circle", "sparse", "nowhere"])
 def test_what_is_no_file_of_the_folder_is_refused(folder: RunFolder, name: str, kind: str, tmp_path: Path) -> None:
     file = folder.path / name
     shutil.move(file, tmp_path / name)
@@ -80,9 +80,12 @@ def test_what_is_no_file_of_the_folder_is_refused(folder: RunFolder, name: str, 
         "folder": lambda: file.mkdir(),
         "outside": lambda: file.symlink_to(tmp_path / name),
         "circle": lambda: file.symlink_to(file.name),
+        "nowhere": lambda: file.symlink_to("nowhere"),
         "sparse": lambda: (file.touch(), os.truncate(file, 20 * 2**30)),
     }[kind]()
-    assert name in refuse(folder)
+    sentence = refuse(folder)
+    assert name in sentence
+    assert kind != "nowhere" or "a link to a file that is not there" in sentence
 
 
 def test_a_link_inside_the_folder_is_read(folder: RunFolder) -> None:

@@ -96,7 +96,8 @@ def read_yaml(file: Path) -> Layer:
         with file.open("rb") as opened:  # no more than what `parse` refuses
             text = opened.read(4 * MAX_CHARACTERS + 4).decode("utf-8-sig")
     except FileNotFoundError:
-        raise ConfigError(f"{file}: there is no such file; check the path.") from None
+        what = "this is a link to a file that is not there" if file.is_symlink() else "there is no such file"
+        raise ConfigError(f"{file}: {what}; check the path.") from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{file}, line {line}: text must be UTF-8; save the file as UTF-8.") from None

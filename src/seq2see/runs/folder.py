@@ -103,7 +103,7 @@ class RunFolder:
         """
         if self.path.exists() and not self.path.is_dir():
             raise CheckpointError(f"{self.path}: this is a file; give a folder for the run.")
-        if self.config_file.is_file():
+        if is_there(self.config_file):
             return True
         if self.path.is_dir() and not all(self._is_beginning(entry) for entry in self.path.iterdir()):
             raise CheckpointError(f"{self.path}: the folder holds other files and no run; choose another (out).")

@@ -65,6 +65,8 @@ def open_run_file(path: Path) -> int:
         _require_file(path, os.stat(real).st_mode)
         descriptor = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except FileNotFoundError:
+        if is_there(path):
+            raise CheckpointError(f"{path}: this is a link to a file that is not there; copy the run again.") from None
         raise
     except (OSError, RuntimeError, ValueError) as error:  # a RuntimeError is a circle of links
         raise _explain(path, error) from None

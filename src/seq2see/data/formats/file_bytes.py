@@ -42,7 +42,8 @@ def read_bytes(file: Path) -> bytes:
         with file.open("rb") as content:
             data = read_whole(content, file)
     except FileNotFoundError:
-        raise DataError("there is no such file; check the path.", file=file) from None
+        what = "this is a link to a file that is not there" if file.is_symlink() else "there is no such file"
+        raise DataError(f"{what}; check the path.", file=file) from None
     except IsADirectoryError:
         raise DataError("this is a folder; give a file.", file=file) from None
     except (OSError, ValueError) as error:  # a ValueError is a path that no system permits
