@@ -21,6 +21,8 @@ MAX_WESTERN_SHARE = 0.3  # of letters behind ASCII in a text of Western Europe
 MIN_WIDE_SHARE = 0.01  # of NULs on one side of UTF-16, from spaces, digits and line ends
 MIN_LATIN_SHARE = 0.5  # of letters behind ASCII that are of one language
 MIN_BYTES_TO_TELL = 10  # letters behind ASCII that can tell whether a text is of Western Europe
+HIGH_WORD = re.compile(rb"[\x80-\xff]{3,}")  # no ASCII in it: a word of another script, and hardly one of Latin letters
+MAX_HIGH_WORDS = 0.3  # of the letters behind ASCII
 # a character of several bytes, as UTF-8 writes it
 UTF8_SEQUENCE = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}")
 
@@ -114,10 +116,12 @@ def _resembles_western(data: bytes, file: Path | str) -> bool:
     whole = sum(map(len, UTF8_SEQUENCE.findall(data)))
     if 2 * whole > letters:
         return False
+    words = sum(map(len, HIGH_WORD.findall(data)))
     try:
         encoding, share = guess_latin(data)
         data.decode(encoding)
-        plausible = (share > MIN_LATIN_SHARE or letters < MIN_BYTES_TO_TELL) and letters < max(
+        likely = (share > MIN_LATIN_SHARE and words < MAX_HIGH_WORDS * letters) or letters < MIN_BYTES_TO_TELL
+        plausible = likely and letters < max(
             MIN_BYTES_TO_TELL, MAX_WESTERN_SHARE * len(data.translate(None, b" \t\r\n"))
         )
     except UnicodeDecodeError:
