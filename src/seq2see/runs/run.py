@@ -116,8 +116,9 @@ class Run:
         """Return a prediction for each input, in order; a single input gives a single prediction.
 
         Args:
-            inputs: a text, the path of an image, several of them (a list, an array, a column), or a data frame,
-                of which the column is taken that the run was trained on, or else the only one of texts.
+            inputs: a text, an image (its path, or one of Pillow, NumPy `[y x (c)]` or torch `[(c) y x]`), several of
+                them (a list, an array, a column), or a data frame, of which the column is taken that the run was
+                trained on, or else the only one of texts or images.
             search: a search, or one as a configuration has it: {"kind": "beam", "width": 5}; None: the configured one.
             prefix: what outputs begin with: one for all inputs, or one for each, as text or as a tuple of ids.
             decoding: what `choose_decoding` returns, in place of a search and options; None makes it from them.
