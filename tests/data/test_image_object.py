@@ -119,8 +119,8 @@ def test_other_arrays_are_refused_in_one_sentence(given: Any, sentence: str) -> 
 def test_what_is_no_image_is_refused(tmp_path: Path) -> None:
     COLOURS.save(tmp_path / "x.png")
     (tmp_path / "cut.png").write_bytes((tmp_path / "x.png").read_bytes()[:200])
-    with pytest.raises(DataError, match="the image is damaged"):
-        encode_image(Image.open(tmp_path / "cut.png"))
+    with Image.open(tmp_path / "cut.png") as cut, pytest.raises(DataError, match="the image is damaged"):
+        encode_image(cut)
     for given in (5, b"x", np.array(5), torch.zeros(3)):
         with pytest.raises(TokenError, match="predict takes an image, its path, or a list of them; got"):
             READER.check(given)
