@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from browser import Browser
-from seen import Show, click_switch, make_tokens, name_colour, read_colours, read_texts, read_told
+from seen import READ_GRID, Show, click_switch, make_tokens, name_colour, read_colours, read_texts, read_told
+from seq2see.core.special_tokens import SPECIAL_TOKENS, START
 from seq2see.core.token import Token
 from seq2see.explain.attention_agreement import AttentionAgreement
 from seq2see.explain.attention_trace import AttentionMap, AttentionTrace, ProbabilityDrop
@@ -60,8 +62,11 @@ def test_small_maps_are_named_painted_and_told(show: Show) -> None:
     browser.hover(".head", 1)
     told = "decoder.cross.attend, head 2: largest weight of a row 0.6000 on average, of all 0.7000 from yy to b"
     assert read_told(browser) == told
+    browser.hover(".head", 0)
+    assert read_told(browser).endswith("head 1: largest weight of a row 0.5167 on average, of all 0.6000 from yy to a")
     browser.click(".head", 0)
     assert read_texts(browser, ".controls option:checked") == ["head 1"]
+    assert_allclose(browser.run(READ_GRID), WEIGHTS[0], atol=1e-7)
 
 
 def test_a_map_is_said_to_be_what_it_is(show: Show) -> None:
@@ -86,6 +91,21 @@ def test_text_that_two_tokens_share_has_the_weight_of_both(show: Show) -> None:
     assert seen == [name_colour(weight) for weight in (0.5, 0.8, 0.3, 0.15, 0.05)]
 
 
+def test_a_text_is_cut_between_characters(show: Show) -> None:
+    browser = show(render_page(make_trace("😀bcd").to_dict()))
+    assert read_texts(browser, ".named:nth-child(1) .raw span") == list("😀bcd")
+    browser.hover("th.source", 1)
+    assert read_texts(browser, ".raw .chosen") == ["b"]
+
+
+def test_what_the_target_read_begins_with_the_start(show: Show) -> None:
+    maps = (AttentionMap("decoder.self", WEIGHTS[:1, :, :3], "inputs", "inputs"),)
+    browser = show(render_page(replace(make_trace(), maps=maps).to_dict()))
+    for kind in ("source", "target"):
+        assert read_texts(browser, f"th.{kind} .label") == [SPECIAL_TOKENS[START], "x", "yy"]
+    assert_allclose(browser.run(READ_GRID), WEIGHTS[0, :, :3], atol=1e-7)
+
+
 def test_marks_stand_for_what_cannot_be_seen(show: Show) -> None:
     sources = tuple(Token(text, n, n + 1, None) for n, text in enumerate(("\u202e", " ", "\t", "\u200b")))
     trace = replace(make_trace(), source="\u202e \t\u200b", source_tokens=sources)
@@ -102,6 +122,13 @@ def test_an_unknown_word_is_marked_whole(show: Show) -> None:
     browser = show(render_report(report))
     assert read_texts(browser, ".unknown") == ["😀b"]
     assert read_texts(browser, ".line .text")[0] == "a😀bc"
+
+
+def test_what_is_missing_or_too_much_is_marked_in_its_text(show: Show) -> None:
+    mistakes = [Example("a", "xzw", "xw", -0.5), Example("b", "xw", "xyw", -0.25)]
+    browser = show(render_report(Report("Dates", mistakes=mistakes)))
+    assert read_texts(browser, ".line .text") == ["a", "xzw", "xw", "b", "xw", "xyw"]
+    assert (read_texts(browser, "del"), read_texts(browser, "ins")) == (["z"], ["y"])
 
 
 @pytest.mark.parametrize(("largest", "end"), [(0.5, "1"), (50.0, "100")])
@@ -144,6 +171,22 @@ def test_what_agrees_hardly_is_said_in_bold(show: Show, tau: float, tag: str) ->
     assert f"{tau:.2f} over 24 held-out inputs" in read_texts(browser, ".meaning")[0]
     if tag == "STRONG":
         assert read_texts(browser, ".need small") == ["−0.50", "+0.25", "−1.0", "0.00"]
+
+
+def test_a_head_of_an_image_is_the_one_that_is_chosen(show: Show) -> None:
+    heads = (np.stack([np.arange(6), 5 - np.arange(6), (2 * np.arange(6) + 3) % 7])[:, None] + 1).astype(
+        np.float32
+    ) / 21
+    cells = tuple(Token(f"row {y}, column {x}", 0, 0) for y in (1, 2) for x in (1, 2, 3))
+    image = np.full((12, 18, 3), (200, 120, 40), dtype=np.uint8)
+    maps = (AttentionMap("attend", heads),)
+    trace = AttentionTrace("a.png", "red", cells, make_tokens(["red"], sure=True), maps, (2, 3), image)
+    browser = show(render_page(trace.to_dict()))
+    for head, weights in enumerate(heads[:, 0]):
+        browser.choose(".heads select", f"head {head + 1}")
+        place = int(weights.argmax())
+        told = f"largest weight {weights.max():.4f} at row {place // 3 + 1}, column {place % 3 + 1};"
+        assert told in read_texts(browser, ".overlay .readout")[0]
 
 
 def test_an_image_is_walked_through_by_keys_and_slider(show: Show) -> None:

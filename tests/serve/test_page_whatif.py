@@ -101,6 +101,21 @@ def test_a_dialog_is_left_without_a_change(browser: Browser) -> None:
         assert len(script.bodies("/v1/explain")) == 1
 
 
+def test_the_first_touch_shows_and_the_second_changes(browser: Browser) -> None:
+    with opened(browser, start(), width=390, height=844):
+        ask(browser, "fade")
+        browser.wait(NEXT)
+        browser.tap("th.target", 2)
+        told = "document.querySelector('.readout').textContent"
+        browser.wait(f"{told}.startsWith('a, 88% sure, attends to')", seconds=10)
+        assert browser.run("document.querySelector('dialog')") is None
+        browser.tap("th.target", 2)
+        browser.wait("document.querySelector('dialog')", seconds=10)
+        assert read_texts(browser, "dialog h2") == ["Instead of “a”, write"]
+        browser.tap("dialog .buttons button", 1)
+        browser.wait("!document.querySelector('dialog')", seconds=10)
+
+
 def test_heads_are_changed_as_the_buttons_say(browser: Browser) -> None:
     script = start()
     with opened(browser, script):
