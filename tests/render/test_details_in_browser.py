@@ -153,6 +153,15 @@ def test_a_share_is_drawn_on_its_whole_range(show: Show, largest: float, end: st
     assert (browser.run(rule), browser.run(VALUES)) == ("hidden", "")
 
 
+def test_validation_loss_is_the_line_that_matters(show: Show) -> None:
+    history: list[dict[str, int | float]] = [{"update": n, "loss": 8 / n, "valid_loss": 9 / n} for n in (1, 2, 4)]
+    browser = show(render_report(Report("Dates", history=history)))
+    kinds = "[...document.querySelectorAll('figure .key')].map((key) => [key.textContent, key.className])"
+    assert browser.run(kinds) == [["training loss", "key second"], ["validation loss", "key main"]]
+    lines = "[...document.querySelectorAll('path.line')].map((line) => line.getAttribute('class'))"
+    assert browser.run(lines) == ["line second", "line main"]
+
+
 def test_lines_are_read_aloud_as_they_are_seen(show: Show) -> None:
     lines = tuple(HeldOutLine(n, f"in {n}", "x", ("x" if n % 3 else "y",), 0.5, n % 3 > 0) for n in range(1, 51))
     browser = show(render_report(Report("Lines", held_out=HeldOut("test data", 50, lines))))
@@ -209,6 +218,8 @@ def test_an_image_is_walked_through_by_keys_and_slider(show: Show) -> None:
         " s.dispatchEvent(new Event('input')); })()"
     )
     assert read_texts(browser, ".word.chosen bdi") == ["wall"]
+    pressed = "[...document.querySelectorAll('.overlay .word')].map((word) => word.ariaPressed)"
+    assert browser.run(pressed) == ["false", "true"]
     place = int(weights[0, 1].argmax())
     named = f"largest weight {weights[0, 1].max():.4f} at row {place // 5 + 1}, column {place % 5 + 1};"
     assert named in str(browser.run(told))
