@@ -347,6 +347,20 @@ def test_examples_and_lines_are_asked_as_they_are(browser: Browser) -> None:
         assert script.bodies("/v1/explain")[-1]["text"] == "line 6"
 
 
+def test_images_are_asked_again_if_their_pixels_were_kept(browser: Browser) -> None:
+    pixels = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='4' height='4'/>"
+    lines = [make_line(1, "a.png", "a red wall"), make_line(2, "b.png", "a blue wall", image=pixels)]
+    script = start(make_model(source="image", action="caption"), lines=lines)
+    with opened(browser, script):
+        browser.wait("document.querySelector('.example-button img')")
+        assert browser.run("[...document.querySelectorAll('.example-button img')].map((i) => i.alt)") == ["b.png"]
+        assert read_texts(browser, ".lines-table .inside") == ["2"]
+        assert "The 1 with an image can be run again here." in browser.text()
+        click_and_wait(browser, ".example-button")
+        [asked] = script.bodies("/v1/explain")
+        assert (asked["image"], "text" in asked) == (pixels, False)
+
+
 def test_an_answer_is_copied_and_a_long_one_named(browser: Browser) -> None:
     with opened(browser, start()):
         ask(browser, "ab" * 40)
