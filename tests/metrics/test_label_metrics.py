@@ -1,6 +1,7 @@
 """Metrics of labels: small tables counted by hand."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -145,3 +146,18 @@ def test_a_large_confusion_matrix_keeps_the_labels_of_most_mistakes() -> None:
     wide = count_confusion([str(n) for n in range(1001)], [str(n) for n in range(1001)])
     assert wide.to_dict() is None
     assert count_confusion(["x"], ["y"]).to_dict() == {"labels": ["x", "y"], "counts": [[0, 0], [1, 0]]}
+
+
+def test_scores_of_labels_as_plain_values() -> None:
+    scores = score_classes(["a", "b", "b"], ["a", "a", "b"])
+    assert repr(scores) == "ClassScores(2 labels, the lowest F1 66.67 of 'a')"  # of equal ones the more frequent
+    plain: Any = scores.to_dict()
+    assert [each["label"] for each in plain["classes"]] == ["a", "b"]
+    first = {"label": "a", "precision": 100.0, "recall": 50.0, "f1": 200 / 3, "support": 2, "predicted": 1}
+    assert plain["classes"][0] == pytest.approx(first)
+    assert list(plain["means"]) == ["macro_mean", "weighted_mean"]
+    assert plain["means"]["weighted_mean"]["recall"] == pytest.approx((2 * 50 + 100) / 3)
+    assert plain["confusion"]["labels"] == ["a", "b"]
+    several: Any = score_label_sets([{"a"}], [{"a", "b"}]).to_dict()
+    assert several["confusion"] is None
+    assert list(several["means"]) == ["micro_mean", "macro_mean", "weighted_mean"]

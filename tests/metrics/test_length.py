@@ -9,6 +9,7 @@ from seq2see.metrics.length import (
     MAX_BUCKETS,
     MIN_BUCKET_SENTENCES,
     Bucket,
+    Buckets,
     LengthScores,
     score_buckets,
     sort_by_length,
@@ -100,3 +101,15 @@ def test_texts_without_spaces_are_counted_in_characters() -> None:
     assert find_words("e\u0301te\u0301 x", "characters") == [(0, 2), (2, 3), (3, 5), (6, 7)]
     assert find_words(" two  words ", "words") == [(1, 4), (6, 11)]
     assert find_words("", "characters") == find_words("  ", "words") == []
+
+
+def test_scores_by_length_as_plain_values() -> None:
+    buckets = Buckets("words", (Bucket(1, 5, tuple(range(12)), 3.5), Bucket(6, 40, (12, 13), 20.0)))
+    assert LengthScores(buckets, {"bleu": {"one": (30.0, 20.0)}}).to_dict() == {
+        "unit": "words",
+        "buckets": [
+            {"low": 1, "high": 5, "mean": 3.5, "count": 12, "few": False},
+            {"low": 6, "high": 40, "mean": 20.0, "count": 2, "few": True},
+        ],
+        "scores": {"bleu": {"one": [30.0, 20.0]}},
+    }
