@@ -147,6 +147,24 @@ def test_labels_and_long_texts_choose_a_preset_of_their_own() -> None:
     assert decide(Pairs(sources, ["good", "bad"] * 20), task="transduction").base["preset"] == "bahdanau2015"
 
 
+def test_labels_that_no_column_names_come_with_the_word_for_texts() -> None:
+    sources, targets = [f"text number {number}" for number in range(40)], ["good", "bad"] * 20
+    hint = "; if these are texts to write, say task=transduction"
+    assert decide(Pairs(sources, targets)).remarks["preset"].endswith(f"2 labels{hint}")
+    for named in (decide(Pairs(sources, targets, labels=True)), decide(Pairs(sources, targets), task="classification")):
+        assert named.remarks["preset"].endswith("2 labels")
+
+
+def test_many_different_numbers_are_results_unless_their_column_is_named_for_labels() -> None:
+    sums = [(f"{a}+{b}", a + b) for a in range(30) for b in range(30)]
+    sources, targets = [source for source, _ in sums], [str(total) for _, total in sums]
+    assert decide(Pairs(sources, targets)).base["preset"] == "bahdanau2015"
+    assert decide(Pairs(sources, targets, labels=True)).base["preset"] == "bigru-attention"
+    assert decide(Pairs(sources, [f"intent {target}" for target in targets])).base["preset"] == "bigru-attention"
+    stars = [str(total % 5 + 1) for _, total in sums]
+    assert decide(Pairs(sources, stars)).base["preset"] == "bigru-attention"
+
+
 def test_a_preset_for_words_keeps_all_it_says() -> None:
     assert decide(Pairs(["a b c"], ["c b a"]), preset="ntm2014").base == {"preset": "ntm2014"}
 

@@ -76,6 +76,8 @@ def decide(pairs: Pairs, *, preset: str | None = None, task: str | None = None) 
     chooses = written.task == "classification"
     updates, epochs = _limit_updates(pairs, written, labels=chooses)
     why = f"all as in preset {name}" if asked else f"preset {name}, for {_describe(pairs, labels=chooses)}"
+    if not asked and chooses and task is None and pairs.labels is None:
+        why += "; if these are texts to write, say task=transduction"
     remarks, tokens, train = {"preset": why}, None, None
     if pairs.separator is not None and chooses:
         tokens = {**_dump_tokens(written), "target": {"kind": "labels", "separator": pairs.separator}}

@@ -16,6 +16,7 @@ MAX_SHARE_OF_TWO_LABELS = 0.05  # of sources with two labels, because annotators
 MAX_LABELS = 200
 MAX_LABEL_WORDS = 4
 MAX_LONG_LABELS = 20  # labels may be longer if they are few and the name of a column says that they are labels
+MAX_UNNAMED_NUMBERS = 20  # different numbers may be stars or classes; more, in no column of labels, are computed
 MIN_PAIRS_TO_TELL = 20  # texts from labels
 MAX_DIFFERENT_SHARE = 0.5  # of targets, or of sources with several targets, if targets are labels
 
@@ -49,6 +50,8 @@ def infer_labels(pairs: Pairs) -> bool:
     )
     count = len(set(targets))
     if not (1 if pairs.labels else 2) <= count <= most:
+        return False
+    if not pairs.labels and count > MAX_UNNAMED_NUMBERS and all(text.strip().isdecimal() for text in set(targets)):
         return False
     few = pairs.labels and count <= min(sources / MIN_SOURCES_PER_LABEL[kind], MAX_LONG_LABELS)
     if not few and any(len(text.split()) > MAX_LABEL_WORDS for text in spread(targets)):
