@@ -13,7 +13,7 @@ from seq2see.data.batch import Batch
 from seq2see.data.modalities.image_cells import list_occluders
 from seq2see.models.classifier import Classifier, build_classifier
 from seq2see.objectives.label_cross_entropy import BinaryCrossEntropy, LabelCrossEntropy
-from seq2see.objectives.occlusion_agreement import OcclusionAgreement, rank_pairs
+from seq2see.objectives.occlusion_agreement import OcclusionAgreement, rank_regions
 
 SIDE = 32
 ENCODER = {"kind": "cnn", "backbone": "cells", "layer": 1, "size": 8, "position": "learned", "position_in": "values"}
@@ -44,17 +44,23 @@ def draw_images(count: int) -> Tensor:
     ],
 )
 def test_a_pair_costs_what_its_order_deserves(shares: list[float], drops: list[float], loss: float) -> None:
-    found = rank_pairs(torch.tensor([shares]), torch.tensor([drops]))
+    found = rank_regions(torch.tensor([shares]), torch.tensor([drops]))
     assert found.item() == pytest.approx(loss, abs=1e-6)
 
 
 def test_pairs_that_are_hardly_apart_count_less() -> None:
-    """Differences of 1, 2 and 6 have the median 2, so the pairs count 1/3, 1/2 and 3/4."""
-    shares = torch.tensor([[0.5, 0.25]] * 3, requires_grad=True)
-    rank_pairs(shares, torch.tensor([[1.0, 0.0], [2.0, 0.0], [6.0, 0.0]])).backward()
-    slope = -1 / 0.5 / (1 + 0.5 / 0.25)  # of log(1 + a_j / a_i) by a_i
-    assert shares.grad is not None
-    torch.testing.assert_close(shares.grad[:, 0], slope * torch.tensor([1 / 3, 1 / 2, 3 / 4]))
+    """Drops of 3, 2 and 0 differ by 1, 3 and 2; the median is 2, so the pairs count 1/3, 3/5 and 1/2."""
+    shares = torch.tensor([[0.5, 0.25, 0.125]])
+    found = rank_regions(shares, torch.tensor([[3.0, 2.0, 0.0]]))
+    costs = [math.log(1 + 1 / 2) / 3, 3 * math.log(1 + 1 / 4) / 5, math.log(1 + 1 / 2) / 2]
+    assert found.item() == pytest.approx(sum(costs) / 3, abs=1e-6)
+
+
+def test_every_image_counts_alike_however_sure_its_label_is() -> None:
+    """The drops of a sure label are small, and their order counts as much."""
+    shares, drops = torch.tensor([[0.5, 0.3, 0.2]]), torch.tensor([[0.0, 2.0, 5.0]])
+    found = rank_regions(shares.repeat(2, 1), torch.cat([drops, drops / 1000]))
+    torch.testing.assert_close(found, rank_regions(shares, drops))
 
 
 def test_the_region_that_a_label_needs_has_the_largest_drop() -> None:
@@ -69,7 +75,8 @@ def test_the_region_that_a_label_needs_has_the_largest_drop() -> None:
     images = torch.zeros(1, 3, SIDE, SIDE, dtype=torch.uint8)
     images[:, :, :4, :4] = 255
     objective = OcclusionAgreement(base=LabelCrossEntropy(), weight=1.0, updates=1)
-    drops = objective._measure_drops(model, batch_of(images, [0]), list_occluders((4, 4)), torch.tensor([[0, 15]]))
+    batch, occluders = batch_of(images.repeat(3, 1, 1, 1), [1, 1, 0]), list_occluders((4, 4))
+    drops = objective._measure_drops(model, batch, torch.tensor([2]), [[occluders[0], occluders[15]]])
     # with the corner the label has the logit 10 beside 5, without it that of the mean colour (round(255 / 64) = 3)
     without = torch.tensor([3 / 25.5, 5.0]).log_softmax(dim=0)[0]
     torch.testing.assert_close(drops, -torch.stack([without, torch.tensor([10.0, 5.0]).log_softmax(dim=0)[0]])[None])

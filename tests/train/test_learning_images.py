@@ -66,7 +66,7 @@ def test_the_attention_to_a_digit_is_on_its_ink_and_agrees_with_occlusion(tmp_pa
     inked, taus = 0, []
     for file, _ in rows[400:440]:
         trace = run.predict(str(file)).faithfulness
-        cells = np.asarray(Image.open(file), dtype=float).reshape(8, 4, 8, 4).mean(axis=(1, 3))
+        cells = np.asarray(Image.open(file), dtype=float).reshape(4, 8, 4, 8).mean(axis=(1, 3))
         inked += cells.flat[trace.weights[0].argmax()] > cells.mean()
         taus.append(trace.agreement.kendall)
     assert inked >= 28  # of 40
