@@ -314,3 +314,23 @@ def test_values_know_where_they_are_and_keys_do_not() -> None:
     torch.testing.assert_close(memory.contents, expected)
     with pytest.raises(ConfigError, match="must have a position encoding"):
         build(**options, position_in="values")
+
+
+def test_cells_of_the_coarsest_grid_join_the_finer_cells_in_them() -> None:
+    """The four cells of the finer map side by side, in one normalisation and one projection."""
+    torch.manual_seed(5)
+    options: dict[str, Any] = {"backbone": "cells", "layer": (1, 2), "grid": "coarsest", "size": 6}
+    encoder = part("encoder", {"kind": "cnn", **options})(image_size=32).eval()
+    pixels = torch.randint(0, 256, (2, 3, 32, 32), dtype=torch.uint8)
+    memory = encoder(pixels, torch.ones(2, 1, dtype=torch.bool))
+    assert (memory.grid, encoder.cells, memory.states.shape) == ((4, 4), 16, (2, 16, 6))
+    fine, coarse = (encoder.backbone(pixels)[layer] for layer in (1, 2))
+    row, column, channels = 2, 1, fine.shape[1]
+    joined = [
+        fine[:, channel, 2 * row + y, 2 * column + x] for channel in range(channels) for y in (0, 1) for x in (0, 1)
+    ]
+    sides = (torch.stack(joined, dim=1), coarse[:, :, row, column])
+    expected = sum(
+        project(norm(side)) for side, norm, project in zip(sides, encoder.norms, encoder.projects, strict=True)
+    )
+    torch.testing.assert_close(memory.states[:, 4 * row + column], expected)

@@ -31,8 +31,9 @@ class CnnEncoder(nn.Module):
         backbone: efficientnet_lite0 to 2; small or cells, which are trained from scratch; transformers:NAME_OR_FOLDER;
             or several pretrained ones.
         layer: the index of the map, from 0 for the first, or from -1 for the last one; with several backbones the
-            maps of the next one follow those of the one before. Of several indices the coarser maps are interpolated
-            to the finest, and all are summed.
+            maps of the next one follow those of the one before. Several maps are summed, cell by cell.
+        grid: the cells of several maps: with finest, the coarser maps are interpolated to the finest one; with
+            coarsest, a cell joins all cells of a finer map that lie in it.
         pool: whether to use only the mean of each map, as one cell.
         freeze: whether a pretrained backbone stays as it is; one from scratch always learns.
         size: channels of the memory.
@@ -48,6 +49,7 @@ class CnnEncoder(nn.Module):
         image_size: int,
         backbone: str | tuple[str, ...] = "efficientnet_lite0",
         layer: int | tuple[int, ...] = -1,
+        grid: Literal["finest", "coarsest"] = "finest",
         pool: bool = False,
         freeze: bool = True,
         size: Count = 256,
@@ -65,12 +67,11 @@ class CnnEncoder(nn.Module):
         self.folds = [
             side // min(self.sides) for side in self.sides
         ]  # cells a side of each map in a cell of the coarsest
-        self.norms: TypedModuleList[nn.LayerNorm] = TypedModuleList(
-            nn.LayerNorm(channels) for channels in self.channels
-        )
-        self.projects: TypedModuleList[nn.Linear] = TypedModuleList(
-            nn.Linear(channels, size) for channels in self.channels
-        )
+        self.joins = grid == "coarsest"
+        self.side = (min if self.joins else max)(self.sides)
+        widths = [self.channels, self._count_folded()][self.joins]
+        self.norms: TypedModuleList[nn.LayerNorm] = TypedModuleList(nn.LayerNorm(width) for width in widths)
+        self.projects: TypedModuleList[nn.Linear] = TypedModuleList(nn.Linear(width, size) for width in widths)
         self.position: Position | None = None if position is None else position(size=size)
         if position is None and position_in == "values":
             raise ConfigError("position_in: values must have a position encoding; got none; add position: learned.")
@@ -105,17 +106,16 @@ class CnnEncoder(nn.Module):
         states = self.dropout(maps[0] if self.place is not None else placed)
         values = None if self.place is None else F.relu(self.place(self.dropout(placed)))
         cells = states.new_ones(states.shape[:2], dtype=torch.bool)
-        side = max(self.sides)
-        return Memory(states=states, mask=cells, values=values, summary=states.mean(dim=1), grid=(side, side))
+        return Memory(states=states, mask=cells, values=values, summary=states.mean(dim=1), grid=(self.side, self.side))
 
     @property
     def cells(self) -> int:
         """Return how many states an image has."""
-        return max(self.sides) ** 2
+        return self.side**2
 
     def places(self) -> Float[Tensor, "y x d"] | None:
         """Return the position encoding of each cell, if there is one."""
-        side = max(self.sides)
+        side = self.side
         return None if self.position is None else self.position(0, side * side).unflatten(0, (side, side))
 
     def _measure(self) -> tuple[list[int], list[int]]:
@@ -157,18 +157,23 @@ class CnnEncoder(nn.Module):
         return maps[layer].mean(dim=(2, 3), keepdim=True) if self.pool else maps[layer]
 
     def _project(self, folded: Float[Tensor, "b d u v"]) -> list[Float[Tensor, "b s c"]]:
-        """Return all maps at the finest grid, each normalised, so that none dominates their sum.
+        """Return all maps at one grid, each normalised, so that none dominates their sum.
 
         A map is projected before it is interpolated: both are linear, so the result is the same, and a coarse map of
         many channels is projected at its few cells only.
         """
-        widths = [channels * fold**2 for channels, fold in zip(self.channels, self.folds, strict=True)]
-        parts = zip(folded.split(widths, dim=1), self.folds, self.norms, self.projects, strict=True)
-        maps = [project(norm(F.pixel_shuffle(each, fold).movedim(1, 3))) for each, fold, norm, project in parts]
+        parts = zip(folded.split(self._count_folded(), dim=1), self.folds, self.norms, self.projects, strict=True)
+        maps = [
+            project(norm((each if self.joins else F.pixel_shuffle(each, fold)).movedim(1, 3)))
+            for each, fold, norm, project in parts
+        ]
         return [self._interpolate(cells) for cells in maps]
 
+    def _count_folded(self) -> list[int]:
+        """Return the channels of each map at the coarsest grid."""
+        return [channels * fold**2 for channels, fold in zip(self.channels, self.folds, strict=True)]
+
     def _interpolate(self, cells: Float[Tensor, "b u v c"]) -> Float[Tensor, "b s c"]:
-        side = max(self.sides)
-        if cells.shape[1] < side:
-            cells = F.interpolate(cells.movedim(3, 1), size=(side, side), mode="bilinear").movedim(1, 3)
+        if cells.shape[1] < self.side:
+            cells = F.interpolate(cells.movedim(3, 1), size=(self.side, self.side), mode="bilinear").movedim(1, 3)
         return cells.flatten(1, 2)
