@@ -14,6 +14,7 @@ from seq2see.core.trace import Trace
 from seq2see.data.batch import collate
 from seq2see.objectives.attention_coverage import AttentionCoverage, coverage_penalty
 from seq2see.objectives.likelihood import Likelihood
+from seq2see.training.batch_order import order_batches
 
 
 @pytest.fixture
