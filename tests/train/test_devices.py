@@ -18,9 +18,9 @@ from seq2see.runs.run import Run
 from seq2see.system import devices
 from seq2see.system.devices import choose_device
 from seq2see.testing import counting_looks, pretend_device
+from seq2see.training.batch_order import order_batches
 from seq2see.training.events import Stepped
 from seq2see.training.job import Job
-from seq2see.training.metrics_log import MetricsLog
 from seq2see.training.precision import FIRST_FACTOR, UPDATES_TO_DOUBLE, Precision
 
 SIZES = {"size": 16, "embedding_size": 16, "inner_size": 32, "rows": 8, "width": 6}
@@ -180,11 +180,11 @@ def test_a_decoded_token_costs_few_looks_at_the_device(
 
 def test_an_update_costs_few_looks_at_the_device(tmp_path: Path, pretend: torch.device) -> None:
     job = start(configure("transformer-tiny", write_data("transformer-tiny", tmp_path), pretend), tmp_path / "run")
-    batches = job.loop._batches()
-    job.loop._log = MetricsLog(job.loop.folder, 0, [])
-    job.loop._update(batches)
-    with counting_looks() as looks:
-        job.loop._update(batches)
+    batches = order_batches(job.loop.store, job.loop.config, job.loop.state)
+    for update in (1, 2):
+        _, _, batch = next(batches)
+        with counting_looks() as looks:
+            job.loop.workers.work(update, [batch], 0.001)
     assert looks() <= 6
 
 
