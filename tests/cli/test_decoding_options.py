@@ -74,7 +74,7 @@ def test_every_chunk_of_lines_has_its_own_prefixes(runs: Path, monkeypatch: pyte
     words = ["predict", runs / "one", "--prefix-file", tmp_path / "prefixes.txt"]
     stdin = "abc\nhgfed\nab\ncd\nfgha\neee\ndb\n"
     whole = seq2see(*words, stdin=stdin).stdout
-    monkeypatch.setattr("seq2see.cli.predict.CHUNK", 3)
+    monkeypatch.setattr("seq2see.runs.shards.CHUNK_ROWS", 3)
     lines = seq2see(*words, stdin=stdin).stdout
     assert lines == whole
     assert all(line.startswith(prefix) for line, prefix in zip(lines.splitlines(), beginnings, strict=True))

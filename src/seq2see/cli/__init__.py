@@ -6,6 +6,7 @@ Nothing is computed here. Importing `app` must stay light: no torch, numpy or py
 __all__ = [
     "align",
     "app",
+    "bulk_request",
     "cache",
     "compare",
     "data_options",
@@ -16,6 +17,7 @@ __all__ = [
     "messages",
     "parts",
     "predict",
+    "predicted_shards",
     "predicted_table",
     "presets",
     "progress_bar",

@@ -147,18 +147,19 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
         warn(message)
 
 
-def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it") -> None:
+def warn_of_length(run: "Run", lines: Sequence[str], remedy: str = "or cut it", *, first: int = 1) -> None:
     """Warn of inputs that are longer than all of the training, because they take long and are seldom right.
 
     Args:
         run: the run; nothing is printed if its outputs are labels.
         lines: the inputs.
         remedy: what the warning advises, as its last words.
+        first: the number of the first input.
     """
     longest = run.config.data.max_tokens
     if not run.task.writes_text:
         return
-    suspects = [(number, line) for number, line in enumerate(lines, 1) if len(line) > longest]
+    suspects = [(number, line) for number, line in enumerate(lines, first) if len(line) > longest]
     sizes = run.task.source.count_tokens([line for _, line in suspects])
     long = [(number, size) for (number, _), size in zip(suspects, sizes, strict=True) if size > longest]
     if long:

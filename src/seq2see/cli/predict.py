@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from seq2see.runs.prediction import Prediction
     from seq2see.runs.run import Run
 
-CHUNK = 2_000  # lines that are read, sorted by length and decoded together
-
 
 class Format(StrEnum):
     """The format of predictions."""
@@ -40,6 +39,12 @@ class Format(StrEnum):
     table = "table"
 
 
+FilesArgument = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="[FILE]...", help="Texts, one a line (- or nothing: standard input); or images, or their folders."
+    ),
+]
 ColumnOption = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Predict this column of a table, by its name, or number without a header."),
@@ -52,6 +57,11 @@ PrefixOption = Annotated[
 PrefixFileOption = Annotated[
     Path | None, typer.Option(help="A file with a prefix for each line of the input, blank for none.")
 ]
+ShardOption = Annotated[
+    str | None,
+    typer.Option(metavar="K/N", help="Predict only the K-th of N parts of a file, into the folder OUT.shards."),
+]
+MergeOption = Annotated[bool, typer.Option("--merge", help="Join all shards of OUT.shards into OUT.")]
 FormatOption = Annotated[
     Format | None,
     typer.Option(
@@ -65,12 +75,7 @@ FormatOption = Annotated[
 @with_decode_options()
 def predict(
     run: Annotated[Path, typer.Argument(help="The run folder.")],
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[FILE]...", help="Texts, one a line (- or nothing: standard input); or images, or their folders."
-        ),
-    ] = None,
+    files: FilesArgument = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Write here instead of standard output.")] = None,
     options: DecodeOptions = DecodeOptions(),  # noqa: B008 (frozen; the decorator puts an option for each field here)
     fields: ColumnOption = None,
@@ -83,6 +88,8 @@ def predict(
     form: FormatOption = None,
     attention: Annotated[bool, typer.Option("--attention", help="Add attention weights (JSON lines).")] = False,
     alignments: Annotated[Path | None, typer.Option(help="Write word alignments here, in Pharaoh format.")] = None,
+    shard: ShardOption = None,
+    merge: MergeOption = False,
     trust: Annotated[bool, typer.Option(help="Run the code of its own that the run names.")] = False,
     sandbox: SandboxOption = False,
     device: DeviceOption = "auto",
@@ -94,35 +101,52 @@ def predict(
       seq2see predict runs/quickstart dates.txt -o iso.txt
       echo "3rd of May 1979" | seq2see predict runs/quickstart --format jsonl --attention
       seq2see predict runs/en-de news.en --with runs/other --no-repeat 3 -o news.de
-      seq2see predict runs/captions dog.jpg holidays/
       seq2see predict runs/reviews reviews.csv --fields text -o predicted.csv
+      seq2see predict runs/reviews big.parquet --fields text -o out.parquet --shard 3/16
     """
     form = choose_format(form, fields=fields, lines=lines, attention=attention)
     check_files(files or [])
     keep_inputs([out, alignments], [*(files or []), prefix_file])
     import seq2see
+    from seq2see.cli.bulk_request import BulkRequest, choose_file, choose_out
+    from seq2see.cli.predicted_shards import run_shards
     from seq2see.runs.parallel_prediction import choose_workers, start_workers
     from seq2see.runs.word_alignment import record_alignments
 
-    loaded = seq2see.load([run, *(others or [])], trust=trust, sandbox=sandbox, device=device)
+    load = partial(seq2see.load, [run, *(others or [])], trust=trust, sandbox=sandbox, device=device)
+    if shard is not None or merge:
+        inputs = (choose_file(files or []), fields, lines, encoding, prefix, prefix_file)
+        request = BulkRequest([run, *(others or [])], *inputs, choose_out(out, alignments), form, attention, options)
+        run_shards(request, shard, load, merge=merge, workers=workers)
+        return
+    loaded = load()
     table, sources = gather_inputs(loaded, files or [], field=fields, lines=lines, encoding=encoding)
     kind = choose_kind(table, out) if form is Format.table else None
     warn_of_labels(loaded, options, prefix=prefix, prefix_file=prefix_file)
     prefixes = read_prefixes(prefix, prefix_file, len(sources))
-    if options.max_length is None:
-        warn_of_length(loaded, sources, "or cut it, or give --max-length")
-    warn_of_unknown(loaded, sources)
+    warn_of_inputs(loaded, sources, options)
     decoding = loaded.choose_decoding(options)
-    several = max(len(sources), len(files or [])) > 1
     with start_workers(loaded, workers or choose_workers(loaded, len(sources), decoding.search)) as shared:
         predictions = record_alignments(loaded, predict_lines(shared, sources, prefixes, decoding), alignments)
         if kind is not None:
-            save_table(table, loaded, predictions, kind, out)
-        elif form is Format.jsonl:
-            save((write_json(prediction, attention=attention) for prediction in predictions), out)
+            save_table(table, loaded, predictions, kind, out, outputs=getattr(decoding.search, "n_best", 1))
         else:
-            named = loaded.task.source.name == "image" and several  # of several images, write which
-            save((write_text(prediction, named=named) for prediction in predictions), out)
+            named = loaded.task.source.name == "image" and max(len(sources), len(files or [])) > 1  # write which
+            save((write_line(each, form, attention=attention, named=named) for each in predictions), out)
+
+
+def warn_of_inputs(run: "Run", sources: Sequence[str], options: DecodeOptions, *, first: int = 1) -> None:
+    """Warn of inputs that are very long, and of words and characters that a run does not know.
+
+    Args:
+        run: the run.
+        sources: the inputs.
+        options: the decoding options, which may limit the length of outputs.
+        first: the number of the first input.
+    """
+    if options.max_length is None:
+        warn_of_length(run, sources, "or cut it, or give --max-length", first=first)
+    warn_of_unknown(run, sources)
 
 
 def choose_format(form: Format | None, *, fields: str | None, lines: bool, attention: bool) -> Format:
@@ -194,6 +218,8 @@ def predict_lines(
     from rich.console import Console
     from rich.progress import Progress
 
+    from seq2see.runs.shards import CHUNK_ROWS as CHUNK  # so that shards decode the same rows together
+
     console = Console(stderr=True)
     with Progress(console=console, disable=len(lines) <= CHUNK or not console.is_terminal or verbosity.quiet) as bar:
         task = bar.add_task("predicting", total=len(lines))
@@ -201,6 +227,18 @@ def predict_lines(
             chunk = slice(start, start + CHUNK)
             yield from run.predict(lines[chunk], prefix=prefixes[chunk], decoding=decoding)
             bar.update(task, completed=min(start + CHUNK, len(lines)))
+
+
+def write_line(prediction: "Prediction", form: Format, *, attention: bool, named: bool = False) -> str:
+    """Return one prediction as a line of text or JSON.
+
+    Args:
+        prediction: the prediction, with its alternatives.
+        form: the format.
+        attention: whether JSON has the weights of every attention map.
+        named: whether a text begins with the source.
+    """
+    return write_json(prediction, attention=attention) if form is Format.jsonl else write_text(prediction, named=named)
 
 
 def write_text(prediction: "Prediction", *, named: bool = False) -> str:

@@ -128,7 +128,13 @@ def choose_kind(table: "DataTable", out: Path | None) -> "Kind":
 
 
 def save_table(
-    table: "DataTable", run: "Run", predictions: "Iterable[Prediction]", kind: "Kind", out: Path | None
+    table: "DataTable",
+    run: "Run",
+    predictions: "Iterable[Prediction]",
+    kind: "Kind",
+    out: Path | None,
+    *,
+    outputs: int = 1,
 ) -> None:
     """Write a table with the columns of its predictions, in one step.
 
@@ -138,12 +144,13 @@ def save_table(
         predictions: the prediction of each row.
         kind: the format to write.
         out: the file to write; None is standard output.
+        outputs: how many outputs of each row were asked for.
     """
     from seq2see.data.formats.data_table import write_table
     from seq2see.runs.prediction_columns import list_columns
     from seq2see.system.files import write_atomic
 
-    whole = table.add(list_columns(run, list(predictions)))
+    whole = table.add(list_columns(run, list(predictions), outputs))
     content = write_table(whole, kind, out or Path("standard output"))
     if out is None:
         text = content.decode()

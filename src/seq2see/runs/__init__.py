@@ -30,6 +30,7 @@ __all__ = [
     "run_file",
     "sandbox",
     "saved_model",
+    "shards",
     "trial",
     "weights_header",
     "word_alignment",

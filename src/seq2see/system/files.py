@@ -3,8 +3,9 @@
 import os
 import re
 import shutil
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedIOBase
 from pathlib import Path
 
 from seq2see.core.errors import Seq2SeeError
@@ -26,23 +27,51 @@ def write_atomic(path: Path, *content: bytes | memoryview | str) -> None:
         Seq2SeeError: if the file system does not permit it, or the disk is full.
     """
     parts = [part.encode() if isinstance(part, str) else part for part in content]
+    with writing_atomic(path) as file:
+        file.writelines(parts)
+
+
+@contextmanager
+def writing_atomic(path: Path) -> Iterator[BufferedIOBase]:
+    """Write a file of any size atomically: into a draft beside it, which takes its place at the end of the block.
+
+    Missing folders are made. If the block raises, the draft is removed, and what was there before stays. A device such
+    as /dev/stdout is written to, not replaced.
+
+    Args:
+        path: the file that is written or replaced.
+
+    Yields:
+        The open draft.
+
+    Raises:
+        Seq2SeeError: if the file system does not permit it, or the disk is full.
+    """
     draft = draft_path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_bytes(b"".join(parts))
+            with open(path, "wb") as device:
+                yield device
             return
-        _write_through(draft, parts)
+        with open(draft, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(draft, path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise Seq2SeeError(
-            f"{path} cannot be written: {error.strerror or error}; what was there before is untouched; "
-            "free some space or choose another place, and run the same command again."
-        ) from error
+        raise _explain_writing(path, error) from error
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _explain_writing(path: Path, error: OSError) -> Seq2SeeError:
+    return Seq2SeeError(
+        f"{path} cannot be written: {error.strerror or error}; what was there before is untouched; "
+        "free some space or choose another place, and run the same command again."
+    )
 
 
 def draft_path(path: Path) -> Path:
@@ -69,13 +98,6 @@ def remove_dead_drafts(folder: Path) -> None:
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 entry.unlink(missing_ok=True)
-
-
-def _write_through(path: Path, parts: Sequence[bytes | memoryview]) -> None:
-    with open(path, "wb") as file:
-        file.writelines(parts)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

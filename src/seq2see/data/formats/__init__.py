@@ -6,6 +6,7 @@
 __all__ = [
     "alphabets",
     "anki",
+    "cells",
     "coco",
     "data_table",
     "dictionary",
@@ -22,7 +23,9 @@ __all__ = [
     "jsonl",
     "lines",
     "parquet",
+    "parquet_stream",
     "read",
+    "row_stream",
     "table_kind",
     "tables",
 ]

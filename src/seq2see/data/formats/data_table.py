@@ -1,7 +1,6 @@
 """A whole table with all its columns: read for one of them, and written again with further columns."""
 
 import csv
-import gzip
 import io
 import json
 import math
@@ -13,12 +12,14 @@ from typing import Any
 
 from seq2see.core.errors import DataError
 from seq2see.core.registry import shorten
+from seq2see.data.formats.cells import split_csv, split_tsv
+from seq2see.data.formats.file_bytes import packing
 from seq2see.data.formats.headers import IMAGE_NAMES, SOURCE_NAMES, list_names
 from seq2see.data.formats.jsonl import flatten, parse_array, parse_lines
 from seq2see.data.formats.lines import ReadReport
-from seq2see.data.formats.parquet import ArrowTable, read_arrow, to_json_value, write_arrow
+from seq2see.data.formats.parquet import ArrowTable, add_columns, read_arrow, to_json_value, write_tables
 from seq2see.data.formats.table_kind import Kind, find_kind, guess_kind
-from seq2see.data.formats.tables import find_column, split_csv, split_tsv
+from seq2see.data.formats.tables import find_column
 from seq2see.data.sentence_splitter import join_sentences
 
 MISSING = object()  # the value of a field that an object does not have
@@ -108,32 +109,68 @@ def _take_rows(cells: Sequence[tuple[int, list[str]]], kind: Kind, field: str, f
     """Return rows of cells as a table, each as wide as the first; spreadsheets leave empty cells behind, or none."""
     if not cells:
         raise DataError("the table has no rows; give one that has some.", file=file)
-    first = [cell.strip() for cell in cells[0][1]]
-    while (
-        len(first) > 1 and not first[-1] and all(not cell.strip() for _, row in cells for cell in row[len(first) - 1 :])
-    ):
-        first = first[:-1]
-    header = not field.isdecimal() or field in first
-    width, body = len(first), cells[1:] if header else cells
-    for number, row in body:
-        if any(cell.strip() for cell in row[width:]):
-            raise DataError(
-                f"every line needs at most {width} columns, as the first one has; got {len(row)}; fix the line.",
-                file=file,
-                line=number,
-            )
-    names = tuple(first) if header else tuple(f"column_{number}" for number in range(1, width + 1))
-    rows = [[*row[:width], *[""] * (width - len(row))] for _, row in body]
-    return DataTable(names, rows, kind, header, delimiter, [number for number, _ in body])
+    outline = outline_cells(cells[0][1], max(count_full(row) for _, row in cells), kind, field, delimiter)
+    body = cells[1:] if outline.header else cells
+    rows = [fit_row(row, len(outline.names), file, number) for number, row in body]
+    return replace(outline, rows=rows, lines=[number for number, _ in body])
 
 
-def take_texts(table: DataTable, field: str, file: Path) -> list[str]:
+def count_full(row: Sequence[str]) -> int:
+    """Return how many cells a row has without the blank ones at its end.
+
+    Args:
+        row: the cells.
+    """
+    return next((place for place in range(len(row), 0, -1) if row[place - 1].strip()), 0)
+
+
+def outline_cells(first: Sequence[str], most: int, kind: Kind, field: str, delimiter: str) -> DataTable:
+    """Return a table of cells without its rows; columns at its end that are blank in every row do not count.
+
+    Args:
+        first: the first row, which is the header unless the field is a number.
+        most: the most cells of any row, without the blank ones at its end.
+        kind: the format of the table.
+        field: the column that is asked for, by name or number.
+        delimiter: what is between the columns.
+    """
+    names = [cell.strip() for cell in first]
+    while len(names) > max(1, most):
+        names = names[:-1]
+    header = not field.isdecimal() or field in names
+    numbered = tuple(f"column_{number}" for number in range(1, len(names) + 1))
+    return DataTable(tuple(names) if header else numbered, [], kind, header, delimiter)
+
+
+def fit_row(row: Sequence[str], width: int, file: Path, number: int) -> list[str]:
+    """Return a row with as many cells as the table has columns.
+
+    Args:
+        row: its cells; spreadsheets leave blank ones behind, or none.
+        width: the number of columns.
+        file: the file, for the error.
+        number: the line, for the error.
+
+    Raises:
+        DataError: the row has more cells that are not blank.
+    """
+    if count_full(row) > width:
+        raise DataError(
+            f"every line needs at most {width} columns, as the first one has; got {len(row)}; fix the line.",
+            file=file,
+            line=number,
+        )
+    return [*row[:width], *[""] * (width - len(row))]
+
+
+def take_texts(table: DataTable, field: str, file: Path, *, known: bool = False) -> list[str]:
     """Return the texts of a column: numbers as they are written, sentences joined, and blank where there is nothing.
 
     Args:
         table: the table.
         field: the name of the column, its number from 1 if there is no header, or the path of a field (outer.inner).
         file: its file, for errors.
+        known: whether the field is known to be in other rows of the file, if these have none.
 
     Raises:
         DataError: there is no such column, or it holds something else than texts.
@@ -151,7 +188,7 @@ def take_texts(table: DataTable, field: str, file: Path) -> list[str]:
             dict(flatten(_make_record(table.names, row)))
             for row in (table.rows if table.kind not in ("csv", "tsv") else ())
         ]
-        if not any(field in record for record in records):
+        if not known and not any(field in record for record in records):
             raise DataError(
                 f"there must be a column {shorten(field)}; got {list_names(table.names)}; fix --fields.", file=file
             )
@@ -179,16 +216,27 @@ def write_table(table: DataTable, kind: Kind, file: Path) -> bytes:
         kind: the format to write; cells of TSV hold neither tabs nor line ends, so they become spaces.
         file: the file that will be written, for errors; one that ends in `.gz` is compressed.
     """
-    if kind == "parquet":
-        known = len(table.names) if table.before is None else table.before.num_columns
-        new = range(0 if table.before is None else known, len(table.names))
-        columns = {table.names[place]: [_null(row[place]) for row in table.rows] for place in new}
-        content = write_arrow(table.before, columns, file)
-    elif kind in ("json", "jsonl"):
-        content = _write_objects(table, kind).encode()
-    else:
-        content = _write_cells(table, kind).encode()
-    return gzip.compress(content) if file.suffix.lower() == ".gz" else content
+    buffer = io.BytesIO()
+    with packing(buffer, file) as out:
+        if kind == "parquet":
+            write_tables([to_arrow(table, file)], out)
+        elif kind in ("json", "jsonl"):
+            out.write(_write_objects(table, kind).encode())
+        else:
+            out.write(_write_cells(table, kind).encode())
+    return buffer.getvalue()
+
+
+def to_arrow(table: DataTable, file: Path) -> ArrowTable:
+    """Return a table as one of pyarrow; columns that were read from Parquet keep their types.
+
+    Args:
+        table: the table.
+        file: the file that will be written, for errors.
+    """
+    new = range(0 if table.before is None else table.before.num_columns, len(table.names))
+    columns = {table.names[place]: [_null(row[place]) for row in table.rows] for place in new}
+    return add_columns(table.before, columns, file)
 
 
 def _write_objects(table: DataTable, kind: Kind) -> str:

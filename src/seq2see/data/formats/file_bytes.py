@@ -2,8 +2,10 @@
 
 import gzip
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from io import BytesIO
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -38,9 +40,63 @@ def read_bytes(file: Path) -> bytes:
     Raises:
         DataError: the file is missing, is a folder, cannot be read, is damaged or has more than memory holds.
     """
+    with explaining_reading(file), file.open("rb") as content:
+        data = read_whole(content, file)
+    return _decompress(data, file) if data.startswith(GZIP) else data
+
+
+@contextmanager
+def open_bytes(file: Path) -> Iterator[BufferedIOBase]:
+    """Open a file of any size for reading, decompressed on the way if it is a gzip file.
+
+    Args:
+        file: the file, whose content is read inside the block.
+
+    Yields:
+        The open file.
+
+    Raises:
+        DataError: as `read_bytes`, but not for want of memory.
+    """
+    with explaining_reading(file), file.open("rb") as content:
+        packed = content.read(len(GZIP)) == GZIP
+        content.seek(0)
+        try:
+            yield gzip.GzipFile(fileobj=content) if packed else content
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise DataError(f"the file is damaged: {error}; compress or copy it again.", file=file) from error
+
+
+@contextmanager
+def packing(out: BufferedIOBase, file: Path) -> Iterator[BufferedIOBase]:
+    """Compress what is written inside the block, if the name of the file says so, always to the same bytes.
+
+    Args:
+        out: the file or buffer that is written.
+        file: its name, which ends in `.gz` or not.
+
+    Yields:
+        What to write to.
+    """
+    if file.suffix.lower() != ".gz":
+        yield out
+        return
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as packed:
+        yield packed
+
+
+@contextmanager
+def explaining_reading(file: Path) -> Iterator[None]:
+    """Turn what the system raises inside the block into one sentence.
+
+    Args:
+        file: the file that is read there.
+
+    Raises:
+        DataError: the file is missing, is a folder or cannot be read.
+    """
     try:
-        with file.open("rb") as content:
-            data = read_whole(content, file)
+        yield
     except FileNotFoundError:
         what = "this is a link to a file that is not there" if file.is_symlink() else "there is no such file"
         raise DataError(f"{what}; check the path.", file=file) from None
@@ -49,7 +105,6 @@ def read_bytes(file: Path) -> bytes:
     except (OSError, ValueError) as error:  # a ValueError is a path that no system permits
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"the file cannot be read: {reason}; check the path and the permissions.", file=file) from error
-    return _decompress(data, file) if data.startswith(GZIP) else data
 
 
 def read_whole(content: Readable, name: Path | str) -> bytes:

@@ -72,7 +72,7 @@ def read_lines(file: Path, reading: ReadReport) -> list[str]:
         odd = re.compile(pattern, re.MULTILINE)
         places = [number for number, line in enumerate(lines, 1) if odd.search(line)] if odd.search(text) else []
         reading.note(message, remedy, file, places, level="note" if remedy is IGNORED else "warning")
-    return [_clean(line) for line in lines]
+    return [clean_line(line) for line in lines]
 
 
 def read_text(file: Path, reading: ReadReport) -> str:
@@ -95,7 +95,7 @@ def split_lines(text: str) -> list[str]:
     Args:
         text: a decoded text; only a line feed ends a line, or a carriage return if there is no line feed.
     """
-    return [_clean(line) for line in _split(text)]
+    return [clean_line(line) for line in _split(text)]
 
 
 def _ends_lines_with_cr(text: str) -> bool:
@@ -108,5 +108,10 @@ def _split(text: str) -> list[str]:
     return lines[:-1] if lines[-1] == "" else lines
 
 
-def _clean(line: str) -> str:
+def clean_line(line: str) -> str:
+    """Return a line without byte order mark, carriage returns and NUL.
+
+    Args:
+        line: a line without its line end.
+    """
     return line.removeprefix("\ufeff").rstrip("\r").replace("\r", " ").replace("\0", " ")

@@ -1,8 +1,10 @@
 """Parquet files, by columns; they need pyarrow, which the extra `parquet` installs."""
 
 import importlib.util
-import io
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,6 +12,9 @@ from seq2see.core.errors import DataError
 from seq2see.core.installation import say_install
 from seq2see.data.formats.file_bytes import find_most_expanded, read_bytes, refuse_expansion
 
+GROUP_ROWS = 100_000  # that are compressed together, and are in memory at once while a file is written
+# new columns that hold numbers, also where all of them are null
+NUMBERS = re.compile(r"(.+_)?confidence(_\d+)?|probability_.+", re.DOTALL)
 BYTES_PER_PLACE = 4  # of a value in a column that names each different value once
 
 
@@ -19,6 +24,10 @@ class ArrowTable(Protocol):
 
     @property
     def num_columns(self) -> int: ...
+    @property
+    def num_rows(self) -> int: ...
+    @property
+    def schema(self) -> object: ...
     def to_pylist(self) -> list[dict[str, object]]:
         """Return the rows as dictionaries."""
 
@@ -110,8 +119,8 @@ def require_pyarrow(file: Path) -> None:
         raise DataError(explain_absence(), file=file)
 
 
-def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object]], file: Path) -> bytes:
-    """Return a Parquet file with the columns of a table, if there is one, and then others.
+def add_columns(before: ArrowTable | None, columns: Mapping[str, Sequence[object]], file: Path) -> ArrowTable:
+    """Return a table of pyarrow with the columns of another, if there is one, and then others.
 
     Args:
         before: a table, whose columns keep their types.
@@ -123,20 +132,52 @@ def write_arrow(before: ArrowTable | None, columns: Mapping[str, Sequence[object
     """
     try:
         import pyarrow
-        from pyarrow import parquet
     except ImportError:
         raise DataError(explain_absence(), file=file) from None
     try:
         table = before if before is not None else pyarrow.table({})
         for name, values in columns.items():
-            column = pyarrow.array(list(values))
+            column = _to_column(name, values)
             table = pyarrow.table({name: column}) if not table.num_columns else table.append_column(name, column)
-        buffer = io.BytesIO()
-        parquet.write_table(table, buffer)
+        return table
     except pyarrow.ArrowException as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise DataError(f"a column of Parquet needs values of one type: {reason}; write CSV.", file=file) from None
-    return buffer.getvalue()
+
+
+def _to_column(name: str, values: Sequence[object]) -> Any:
+    """Return values as an array of pyarrow, whose type depends on none of them where all are null."""
+    import pyarrow
+
+    column = pyarrow.array(list(values))
+    usual = pyarrow.float64() if NUMBERS.fullmatch(name) else pyarrow.string()
+    return column.cast(usual) if pyarrow.types.is_null(column.type) else column
+
+
+def write_tables(tables: Iterable[ArrowTable], out: BufferedIOBase) -> None:
+    """Write tables of the same columns one below the other, always cut into the same groups of rows.
+
+    The file is the same, byte for byte, however its rows are divided among the tables.
+
+    Args:
+        tables: at least one table of pyarrow.
+        out: the file or buffer that is written.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = iter(tables)
+    first = next(rows)
+    held = list[ArrowTable]()
+    with parquet.ParquetWriter(out, first.schema) as writer:
+        for table in chain([first], rows):
+            held.append(table)
+            while sum(each.num_rows for each in held) >= GROUP_ROWS:
+                whole = pyarrow.concat_tables(held)
+                writer.write_table(whole.slice(0, GROUP_ROWS).combine_chunks(), row_group_size=GROUP_ROWS)
+                held = [whole.slice(GROUP_ROWS)]
+        if any(each.num_rows for each in held):
+            writer.write_table(pyarrow.concat_tables(held).combine_chunks(), row_group_size=GROUP_ROWS)
 
 
 def to_json_value(value: object) -> object:

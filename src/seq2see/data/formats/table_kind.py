@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
+from seq2see.data.formats.cells import count_columns
 from seq2see.data.formats.headers import IMAGE_NAMES, SOURCE_NAMES, names_images
-from seq2see.data.formats.tables import count_columns
 
 Kind = Literal["csv", "tsv", "jsonl", "json", "parquet"]
 ENDINGS: dict[str, Kind] = {

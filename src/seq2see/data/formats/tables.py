@@ -1,17 +1,13 @@
 """Tables: columns between tabs (TSV) or commas, semicolons and bars (CSV), with or without a header."""
 
-import csv
-import io
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from seq2see.core.errors import DataError
 from seq2see.core.registry import shorten
 from seq2see.core.unicode import escape_controls
 from seq2see.data.formats.anki import Table, drop_attributions, find_separator, read_settings, take_notes
+from seq2see.data.formats.cells import DELIMITERS, split_csv, split_quoted, split_tsv
 from seq2see.data.formats.headers import (
     IMAGE_NAMES,
     MAX_SHOWN_NAME,
@@ -25,10 +21,6 @@ from seq2see.data.formats.headers import (
 )
 from seq2see.data.formats.lines import ReadReport, read_lines
 from seq2see.data.pairs import Origin, Row
-
-MAX_DELIMITER_ROWS = 100  # by which the delimiter is found
-QUOTED = re.compile(r'"(?:[^"]|"")*"')
-DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
 def read_txt(origin: Origin, reading: ReadReport) -> Iterator[Row]:
@@ -55,26 +47,6 @@ def read_tsv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
     return _read_columns(split_tsv(lines, origin.file, reading), origin, reading, "\t")
 
 
-def split_tsv(lines: Sequence[str], file: Path, reading: ReadReport) -> Table:
-    """Divide lines at tabs, without the quotes of a spreadsheet, which doubles those inside; others are of the text.
-
-    Args:
-        lines: the lines of a file.
-        file: the file, for findings.
-        reading: collects what is odd.
-    """
-    table = [(number, line.split("\t")) for number, line in enumerate(lines, 1)]
-    quoted = [(number, cell) for number, row in table for cell in row if cell.startswith('"')]
-    if not all(QUOTED.fullmatch(cell) for _, cell in quoted) or not any('""' in cell[1:-1] for _, cell in quoted):
-        return table
-    marked = list(dict.fromkeys(number for number, _ in quoted))
-    reading.note("cells in quotes, as spreadsheets write them", "the quotes are taken off", file, marked)
-    return [
-        (number, [cell[1:-1].replace('""', '"') if cell.startswith('"') else cell for cell in row])
-        for number, row in table
-    ]
-
-
 def read_csv(origin: Origin, reading: ReadReport) -> Iterator[Row]:
     """Read columns between the delimiter that fits the file, or that its first line names as Excel does.
 
@@ -96,7 +68,7 @@ def _read_notes(lines: Sequence[str], origin: Origin, reading: ReadReport) -> It
     """Read the notes of Anki; the only two columns need no usual names."""
     settings = read_settings(lines)
     delimiter = find_separator(settings)
-    table = _split_quoted(lines, delimiter, len(settings), origin.file)
+    table = list(split_quoted(lines, delimiter, len(settings), origin.file))
     if all(name.isdecimal() for name in origin.fields or ("",)):  # numbers count all columns of the file
         settings = {name: value for name, value in settings.items() if "column" not in name}
     table = take_notes(table, settings, origin.file, reading)
@@ -105,64 +77,6 @@ def _read_notes(lines: Sequence[str], origin: Origin, reading: ReadReport) -> It
         note_fields((names[0], names[1]), origin.file, table[0][0], reading)
         table = table[1:]
     return _read_columns(table, origin, reading, delimiter)
-
-
-def split_csv(lines: Sequence[str], file: Path, reading: ReadReport) -> tuple[Table, str]:
-    """Divide lines at the delimiter that fits them, or that the first one names, and return it too.
-
-    Args:
-        lines: the lines of a file.
-        file: the file, for errors and findings.
-        reading: collects what is odd.
-
-    Raises:
-        DataError: quotes do not close.
-    """
-    told = re.fullmatch("sep=([,;|\t])", lines[0])  # as Excel writes it
-    delimiter = told[1] if told else _find_delimiter(lines, file, reading)
-    return _split_quoted(lines, delimiter, 1 if told else 0, file), delimiter
-
-
-def _split_quoted(lines: Sequence[str], delimiter: str, skipped: int, file: Path) -> Table:
-    """Divide lines at a delimiter that is not in quotes, without the first lines."""
-    csv.field_size_limit(2**31 - 1)  # a long text is no mistake
-    reader = csv.reader(io.StringIO("\n".join(lines[skipped:]), newline=""), delimiter=delimiter, strict=True)
-    table, start = [], 1 + skipped  # quotes may hold line ends: a row is named by its first line
-    try:
-        for row in reader:
-            table.append((start, row))
-            start = reader.line_num + 1 + skipped
-    except csv.Error as error:
-        raise DataError(f"this is not CSV: {error}; check the quotes.", file=file, line=start) from None
-    return table
-
-
-def _find_delimiter(lines: Sequence[str], file: Path, reading: ReadReport) -> str:
-    """Find what is between the columns; spreadsheets write semicolons in half of the world.
-
-    It is what gives all of the first rows as many columns; if nothing does, what gives the first row several.
-    """
-    counts = {delimiter: count_columns(lines, delimiter) for delimiter in DELIMITERS}
-    several = [delimiter for delimiter, found in counts.items() if found and found[0] > 1]
-    even = [delimiter for delimiter in several if len(set(counts[delimiter])) == 1]
-    if len(even) > 1:
-        message = f"columns are split at {DELIMITERS[even[0]]}, and {DELIMITERS[even[1]]} would fit as well"
-        reading.note(message, f"if it is the latter, put sep={even[1]} into a line of its own above", file, [1])
-    return (*even, *several, ",")[0]
-
-
-def count_columns(lines: Sequence[str], delimiter: str) -> list[int]:
-    """Count the columns of the first rows, as far as they can be read with this delimiter.
-
-    Args:
-        lines: the lines of a file.
-        delimiter: what may be between the columns.
-    """
-    counts: list[int] = []
-    with suppress(csv.Error):  # a quote that ends elsewhere, with another delimiter
-        for row in islice(csv.reader(lines, delimiter=delimiter, strict=True), MAX_DELIMITER_ROWS):
-            counts += [len(row)] if any(cell.strip() for cell in row) else []
-    return counts
 
 
 def _read_columns(table: Table, origin: Origin, reading: ReadReport, delimiter: str) -> Iterator[Row]:
