@@ -1,12 +1,18 @@
 """The evaluation of a run that chooses labels: every label, and what it is taken for."""
 
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 from unittest.mock import Mock
 
 import pytest
 
+from seq2see.config.load import load_config
+from seq2see.core.errors import DataError
 from seq2see.data.modalities.label_set import Labels
+from seq2see.data.modalities.text import TextModality
 from seq2see.data.pairs import Pairs
+from seq2see.data.trainable_tokenizers import Characters
+from seq2see.runs import analysis
 from seq2see.runs.evaluation import Evaluation, evaluate, score_run_classes
 from seq2see.runs.prediction import Prediction
 from seq2see.runs.run import Run
@@ -42,3 +48,24 @@ def test_texts_have_no_labels() -> None:
     run: Any = Mock(Run, task=Mock(target=Mock(label_set=None)))
     assert score_run_classes(run, [], Pairs([], [])) is None
     assert Evaluation("test", ["a"], [], []).to_dict() == {"pairs": 1, "metrics": {}}
+
+
+def make_labelled_run(path: str, *labels: str) -> Run:
+    target = Labels().learn(labels)
+    run: Any = Mock(
+        Run,
+        task=Classification(TextModality(Characters().learn(["a"])), target),
+        others=(),
+        folder=Mock(path=Path(path)),
+    )
+    run.config = load_config(base={"preset": "bigru-attention", "data": {"train": ""}}).config
+    return cast(Run, run)
+
+
+def test_python_refuses_data_with_none_of_the_labels_as_the_command_does() -> None:
+    data = [("a", "3"), ("b", "4")]
+    first, second = make_labelled_run("first", "3", "4"), make_labelled_run("second", "neg", "pos")
+    with pytest.raises(DataError, match="this run knows none of the labels of the data, such as '3', '4'; check files"):
+        analysis.evaluate(second, data)
+    with pytest.raises(DataError, match="second knows none of the labels of the data"):
+        analysis.compare([first, second], data)

@@ -129,18 +129,11 @@ def check_pairs(run: "Run", pairs: "Pairs", *, name: str = "this run") -> None:
         DataError: the data is of another modality than the run reads, or has none of its labels.
     """
     from seq2see.core.registry import shorten
-    from seq2see.data.checks.infer import infer_modality
+    from seq2see.runs.data_files import find_unknown_labels
 
-    wanted, given = run.task.source.reads, infer_modality(pairs)
-    if wanted != given:
-        raise DataError(f"{name} reads {wanted}, and the data is {given}; give data such as it was trained on.")
-    known = run.task.target.vocabulary.keys()
-    labels = {label for target in pairs.target for label in run.task.target.labels(target)}
-    new = sorted(labels - known)
-    some = ", ".join(map(shorten, new[:3]))
-    if labels and not labels & known:
-        raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
+    new = find_unknown_labels(run.task, pairs, name=name)
     if new:
+        some = ", ".join(map(shorten, new[:3]))
         message = (
             f"warning: {say_count(len(new), 'label')} that {name} does not know, such as {some}; they count as mistakes"
         )

@@ -9,9 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Unpack
 
 from seq2see.config.load import load_config
-from seq2see.core.errors import DataError
 from seq2see.data.checks.data_doctor import Diagnosis, examine
-from seq2see.data.checks.infer import infer_modality
 from seq2see.data.formats.folders import split_folder
 from seq2see.data.formats.in_memory import Fields, collect_pairs, find_memory_splits, find_origin
 from seq2see.data.pairs import Finding, Origin, Pairs
@@ -19,7 +17,7 @@ from seq2see.data.synthetic.shapes import read_things
 from seq2see.metrics.text import DEFAULT_TOKENIZER, make_bleu
 from seq2see.runs.comparison import Comparison, check_runs, name_runs
 from seq2see.runs.comparison import compare as compare_pairs
-from seq2see.runs.data_files import name_fields, origins, read_as_trained
+from seq2see.runs.data_files import find_unknown_labels, name_fields, origins, read_as_trained
 from seq2see.runs.evaluation import Evaluation
 from seq2see.runs.evaluation import evaluate as evaluate_pairs
 from seq2see.runs.parallel_prediction import choose_workers, start_workers
@@ -92,6 +90,8 @@ def compare(
     named = dict(zip(list(runs) if isinstance(runs, Mapping) else names, loaded, strict=True))
     check_runs(named)
     with _reading(loaded[0], data, fields) as (pairs, origin):
+        for name, run in named.items():
+            find_unknown_labels(run.task, pairs, name=name)
         truth = Path(gold) if gold is not None else None
         return compare_pairs(
             named, pairs, origin, options=chosen, bleu_tokenizer=bleu_tokenizer, gold=truth, workers=workers
@@ -179,9 +179,7 @@ def _reading(run: Run, data: object, fields: Fields | None) -> Iterator[tuple[Pa
             file = Path(place) / "data.jsonl"
             origin = Origin(file, fields=_write(data, fields, name_fields(run.config), file))
         pairs, _ = read_as_trained(origin, run.config)
-        wanted, got = run.task.source.reads, infer_modality(pairs)
-        if wanted != got:
-            raise DataError(f"this run reads {wanted}, and the data is {got}; give data such as it was trained on.")
+        find_unknown_labels(run.task, pairs)
         yield pairs, origin
 
 

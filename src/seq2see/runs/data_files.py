@@ -5,8 +5,11 @@ from pathlib import Path
 
 from seq2see.config.schema import Config, ParallelFiles, Split
 from seq2see.core.errors import DataError
+from seq2see.core.registry import shorten
 from seq2see.data.checks.data_doctor import Usable, read_usable
-from seq2see.data.pairs import Origin
+from seq2see.data.checks.infer import infer_modality
+from seq2see.data.pairs import Origin, Pairs
+from seq2see.tasks.task import Task
 
 
 def origins(config: Config) -> dict[str, Origin]:
@@ -58,3 +61,26 @@ def read_as_trained(origin: Origin, config: Config) -> Usable:
             except DataError:
                 raise error from None
     return read_usable(origin)
+
+
+def find_unknown_labels(task: Task, pairs: Pairs, *, name: str = "this run") -> list[str]:
+    """Refuse data that does not suit a run, and return those of its labels that the run does not know, sorted.
+
+    Args:
+        task: the task of the run.
+        pairs: the data.
+        name: the name of the run in messages.
+
+    Raises:
+        DataError: the data is of another modality than the run reads, or has none of its labels.
+    """
+    wanted, given = task.source.reads, infer_modality(pairs)
+    if wanted != given:
+        raise DataError(f"{name} reads {wanted}, and the data is {given}; give data such as it was trained on.")
+    known = task.target.vocabulary.keys()
+    labels = {label for target in pairs.target for label in task.target.labels(target)}
+    new = sorted(labels - known)
+    if labels and not labels & known:
+        some = ", ".join(map(shorten, new[:3]))
+        raise DataError(f"{name} knows none of the labels of the data, such as {some}; check files and columns.")
+    return new
