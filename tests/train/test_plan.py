@@ -272,3 +272,93 @@ def test_few_pairs_are_seen_hundreds_of_times_and_not_hundreds_of_thousands() ->
     assert remark == "batches of 1,024 tokens, 300 updates: about 300 times through the data"
     labels = decide(Pairs(["a b", "c"], ["x", "y"]), preset="bigru-attention").remarks["train"]
     assert labels == "100 updates: 100 times through so little data are enough"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "length", "batch", "updates", "size"),
+    [
+        (49, 60, 1024, 875, 64),  # 300 times 2,989 tokens
+        (50, 10, 1024, 1464, 64),  # a million and a half of them at least
+        (999, 10, 1024, 1464, 64),
+        (1_000, 10, 1024, 1464, 128),
+        (4_999, 10, 1024, 1464, 128),
+        (5_000, 10, 2048, 732, 128),
+        (20_000, 10, 2048, 2148, 128),  # twenty times 220,000
+        (49_999, 10, 2048, 4394, 128),
+        (50_000, 10, 2048, 4394, 256),  # nine million, which is less than twenty times
+        (199_999, 10, 2048, 4394, 256),
+        (200_000, 10, 4096, 2197, 256),
+        (200_000, 59, 4096, 8789, 256),  # three times twelve million
+    ],
+)
+def test_how_long_short_texts_are_learned_from(pairs: int, length: int, batch: int, updates: int, size: int) -> None:
+    found = decide(Pairs(["a" * length] * pairs, ["b"] * pairs))
+    train = {"updates": updates, "batch_tokens": batch, "validate_every": updates // 20, "patience": 8}
+    assert found.train == train
+    assert found.model is not None
+    assert found.model["decoder"] == {"size": size, "embedding_size": size}
+    turned = decide(Pairs(["b"] * pairs, ["a" * length] * pairs))
+    assert turned.train == train
+
+
+@pytest.mark.parametrize(
+    ("pairs", "batch", "updates", "size", "subwords"),
+    [
+        (1_999, 1024, 1464, 128, 2_000),
+        (2_000, 1024, 1464, 128, 5_000),
+        (9_999, 2048, 1952, 128, 5_000),  # twenty times 199,980 tokens of 4.5 letters
+        (10_000, 2048, 1953, 256, 5_000),
+        (50_000, 2048, 4394, 256, 10_000),
+    ],
+)
+def test_how_long_sentences_are_learned_from(pairs: int, batch: int, updates: int, size: int, subwords: int) -> None:
+    found = decide(Pairs(["a" * 89] * pairs, ["b"] * pairs), preset="luong2015").base
+    assert found["train"] == {
+        "updates": updates,
+        "batch_tokens": batch,
+        "validate_every": updates // 20,
+        "learning_rate": 0.003,
+        "label_smoothing": 0.1,
+        "average_checkpoints": 5,
+    }
+    assert found["model"]["decoder"] == {"size": size, "embedding_size": size, "dropout": 0.3}
+    assert found["model"]["share"] == ["fitting"]
+    assert found["tokens"] == {"joint": {"kind": "bpe", "size": subwords}}
+
+
+@pytest.mark.parametrize(("pairs", "tokens"), [(500, 1_500_000), (2_000, 100 * 40_000)])
+def test_a_preset_for_sentences_sees_few_of_them_a_hundred_times(pairs: int, tokens: int) -> None:
+    written = read_preset("transformer-tiny")[0]["train"]
+    found = decide(Pairs(["a" * 89] * pairs, ["b"] * pairs), preset="transformer-tiny").base["train"]
+    updates = tokens // written["batch_tokens"]
+    assert found["updates"] == updates
+    assert found["validate_every"] == max(updates * written["validate_every"] // written["updates"], 10)
+    assert found["schedule"] == {"warmup": min(written["schedule"]["warmup"], updates // 10)}
+
+
+def test_a_preset_for_sentences_sees_very_many_of_them_three_times() -> None:
+    written = read_preset("transformer-tiny")[0]["train"]
+    found = decide(Pairs(["a" * 1484] * 20_000, ["b"] * 20_000)).base["train"]
+    updates = 3 * 20_000 * 330 // written["batch_tokens"]
+    assert updates > written["updates"]
+    assert found == {"updates": updates, "validate_every": updates * written["validate_every"] // written["updates"]}
+
+
+@pytest.mark.parametrize(("pairs", "words", "times"), [(996, 99, 60), (1_000, 99, 30), (200, 4_000, 60)])
+def test_how_long_labels_are_learned_from(pairs: int, words: int, times: int) -> None:
+    """Every text has an end mark beside its words, of which no more than 3,000 count."""
+    written = read_preset("bigru-attention")[0]["train"]
+    found = decide(Pairs(["a " * words] * pairs, ["x", "y"] * (pairs // 2)), preset="bigru-attention").base
+    updates = times * pairs * (min(words, 3_000) + 1) // written["batch_tokens"]
+    if updates < written["updates"]:
+        assert found["train"] == {"updates": updates, "validate_every": updates // 15}
+    else:
+        assert "train" not in found
+
+
+@pytest.mark.parametrize(("words", "preset"), [(60, "bigru-attention"), (61, "han2016")])
+def test_a_text_of_60_words_is_no_document(words: int, preset: str) -> None:
+    """What counts is the middle of all texts."""
+    usual = [f"{'a ' * (words - 1)}{number}" for number in range(41)]
+    texts = [*["short"] * 20, *usual, *["long " * 200] * 20]
+    assert decide(Pairs(texts, ["good", "bad", "good"] * 27)).preset == preset
