@@ -123,6 +123,19 @@ def test_a_search_that_takes_for_ever_is_refused(folder: RunFolder, search: str)
     assert "config.yaml: " in refuse(folder)
 
 
+@pytest.mark.parametrize(("width", "samples", "refused"), [(300, 0, True), (100, 500, True), (5, 256, False)])
+def test_outputs_that_are_compared_in_pairs_are_bounded(
+    folder: RunFolder, width: int, samples: int, refused: bool
+) -> None:
+    search = f"{{kind: beam, width: {width}, n_best: {width}}}"
+    configure(folder, "  kind: beam\n", f"  kind: mbr\n  search: {search}\n  samples: {samples}\n")
+    configure(folder, "  width: 5\n", "")
+    if refused:
+        assert "minimum Bayes risk decoding must compare at most 50,000 pairs" in refuse(folder)
+    else:
+        seq2see.load(folder.path)
+
+
 @pytest.mark.parametrize("longest", [10**9, 10**30, -1, "x", 1.5, None, True, float("nan")])
 def test_a_longest_target_that_no_training_has_is_refused(folder: RunFolder, longest: object) -> None:
     change_facts(folder, longest_target=longest)

@@ -106,3 +106,16 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"through"
     os.close(reader)
     assert pipe.is_fifo()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_that_nobody_reads_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Seq2SeeError, match="pipe cannot be written"):
+        write_atomic(tmp_path / "pipe", "text")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_atomic(tmp_path / "pipe", "text")
+        assert os.read(reader, 9) == b"text"
+    finally:
+        os.close(reader)

@@ -44,6 +44,7 @@ DTYPES = {
 }
 MAX_DECODED = 100_000  # tokens of all hypotheses of one source, for a run that is not trusted
 MAX_HYPOTHESES = 1_000
+MAX_COMPARED = 50_000  # pairs of outputs of one source that minimum Bayes risk decoding compares, some 8 kB each
 MAX_MODULES = 10_000
 STEP_SECONDS, MODULE_SECONDS = 3e-4, 1e-5  # that a step of a search takes with the smallest layers, and for each module
 MAX_STEP_SECONDS = 10  # of all steps of a search, if its layers are small; larger ones are no surprise
@@ -182,16 +183,20 @@ def check_decoding(task: Task, config: Config, model: Network, *, name: str, tru
         raise type(error)(f"{name}: {error}") from None
     except Exception as error:
         raise ConfigError(f"{name}: the search cannot be built: {_say(error)}; copy the run again.") from error
-    numbers = [
-        number
-        for key, number in _list_numbers(_plain(part.options))
-        if key.split(".")[-1] in ("width", "n_best", "samples")
-    ]
-    hypotheses, longest = max([*numbers, 1]), max(rules.max_length or 0, rules.min_length, task.longest_target)
+    numbers = [(key.split(".")[-1], number) for key, number in _list_numbers(_plain(part.options))]
+    candidates = max([1, *(number for key, number in numbers if key in ("width", "n_best"))])
+    samples = max([0, *(number for key, number in numbers if key == "samples")])
+    hypotheses, longest = max(candidates, samples), max(rules.max_length or 0, rules.min_length, task.longest_target)
     if not trust and (hypotheses > MAX_HYPOTHESES or hypotheses * longest > MAX_DECODED):
         raise ConfigError(
             f"{name}: a search must decode at most {MAX_HYPOTHESES:,} hypotheses and {MAX_DECODED:,} tokens a source; "
             f"got {hypotheses:,} of {longest:,} tokens; add --trust if you trust the run."
+        )
+    compared = candidates * (candidates + samples) if part.kind == "mbr" else 0
+    if not trust and compared > MAX_COMPARED:
+        raise ConfigError(
+            f"{name}: minimum Bayes risk decoding must compare at most {MAX_COMPARED:,} pairs of outputs; got "
+            f"{compared:,}; add --trust if you trust the run."
         )
     modules = len(list(model.modules()))
     steps = max(SHORT_TARGET, int(MAX_STEP_SECONDS / (STEP_SECONDS + modules * MODULE_SECONDS)))

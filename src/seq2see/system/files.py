@@ -51,7 +51,7 @@ def writing_atomic(path: Path) -> Iterator[BufferedIOBase]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
-            with open(path, "wb") as device:
+            with open(path, "wb", opener=_open_at_once) as device:
                 yield device
             return
         with open(draft, "wb") as file:
@@ -65,6 +65,14 @@ def writing_atomic(path: Path) -> Iterator[BufferedIOBase]:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a device or pipe for writing; a pipe that nobody reads is an error at once, and not a wait for ever."""
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if hasattr(os, "set_blocking"):
+        os.set_blocking(handle, True)
+    return handle
 
 
 def _explain_writing(path: Path, error: OSError) -> Seq2SeeError:
