@@ -210,4 +210,24 @@ def test_machines_with_different_data_are_refused_with_one_sentence(two: Machine
         (message,) = of_processes(text)
         assert message.startswith("all processes of a training must have the same "), text
         assert "process 1 has another than process 0" in message
-    assert not RunFolder(tmp_path / "run").weights_file.exists()
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_whichever_process_is_told_to_stop_all_save_and_go_on_later(data: Path, tmp_path: Path) -> None:
+    """SIGTERM to rank 1 alone, as from a scheduler whose time limit is over on that machine."""
+    out, words = tmp_path / "run", [str(data), *SETTINGS, "train.updates=400", "--out", str(tmp_path / "run")]
+    agent = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    command = [*agent, "-m", "seq2see", "train", *words]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "SEQ2SEE_TIMEOUT": "60"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen(command, text=True, env=environment, start_new_session=True, **pipes)  # type: ignore[call-overload]
+    wait_for_updates(out, [process])
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    (follower,) = [pid for pid in children if b"\0RANK=1\0" in Path(f"/proc/{pid}/environ").read_bytes()]
+    os.kill(int(follower), signal.SIGTERM)
+    (said,) = end([process])
+    assert "Stopped at update" in said
+    assert not RunFolder(out).weights_file.is_file() or "report:" not in said
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    assert read_weights(out) == train_alone(data, tmp_path / "one", 400)

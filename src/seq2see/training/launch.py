@@ -45,12 +45,9 @@ def prepare_training(
         CheckpointError: another training runs in the folder.
     """
     group = join_launched()
-    if group is None:
-        return _open_job(request, progress, fill=fill)
-    job = _open_job(request, progress, fill=fill) if group.rank == 0 else prepare_following(request)
-    check_agreement(group, job)
-    job.loop.join(group, plan_launched(job.loop.config.train, group.workers))
-    return job
+    if group is not None and group.rank > 0:
+        return _share(group, prepare_following(request))
+    return _open_job(request, progress, group, fill=fill)
 
 
 def prepare_following(request: TrainingRequest) -> Job:
@@ -68,7 +65,20 @@ def prepare_following(request: TrainingRequest) -> Job:
         return prepare_job(config, request.folder, diagnosis, near=[request.near])
 
 
-def _open_job(request: TrainingRequest, progress: Callable[[int, int], None] | None, *, fill: bool) -> Job:
+def _share(group: ProcessGroup, job: Job) -> Job:
+    """Return a job that all processes of a group share, once they agree on it; nothing is written before."""
+    check_agreement(group, job)
+    job.loop.join(group, plan_launched(job.loop.config.train, group.workers))
+    return job
+
+
+def _open_job(
+    request: TrainingRequest,
+    progress: Callable[[int, int], None] | None,
+    group: ProcessGroup | None,
+    *,
+    fill: bool,
+) -> Job:
     """Check a request, make everything ready, and open the run folder."""
     folder = request.folder
     config = request.loaded.config if request.resumes else keep_limits(folder, request.loaded.config)
@@ -82,6 +92,7 @@ def _open_job(request: TrainingRequest, progress: Callable[[int, int], None] | N
             again = not request.wrote_data and holds_run(folder, config)
             lock = held.enter_context(lock_folder(folder)) if again else None
             job = prepare_job(config, folder, diagnosis, near=[request.near], progress=progress, fill=fill)
+            job = job if group is None else _share(group, job)
         going_on = _take_limits(job) if again and folder.has_task and changes_limits(folder, config) else ""
         if not (again and folder.has_task):
             lock = lock or held.enter_context(lock_folder(folder))
