@@ -111,11 +111,8 @@ class Bench:
         try:
             self.finish(run)
             return "recovered" if self.is_same(run) else "silent"
-        except Seq2SeeError as error:
-            return "refused" if "\n" not in str(error) else "traceback"
         except Exception as error:
-            print(f"{file.name}: {type(error).__name__}: {error}", file=sys.stderr)
-            return "traceback"
+            return judge(error, file)
         finally:
             shutil.rmtree(run)
             shutil.rmtree(cache)
@@ -136,11 +133,8 @@ class Bench:
             found, rows = describe(run)
             told = self.warnings.count > 0 and all(row in known for row in rows)
             return "recovered" if found == expected and (rows == known or told) else "silent"
-        except Seq2SeeError as error:
-            return "refused" if "\n" not in str(error) else "traceback"
         except Exception as error:
-            print(f"{file.name}: {type(error).__name__}: {error}", file=sys.stderr)
-            return "traceback"
+            return judge(error, file)
         finally:
             shutil.rmtree(run)
 
@@ -150,6 +144,14 @@ class Bench:
         rows = [strip_clocks(row) for row in RunFolder(run).read_metrics()]
         known = [strip_clocks(row) for row in self.rows]
         return left == right and (rows == known or (self.warnings.count > 0 and all(row in known for row in rows)))
+
+
+def judge(error: Exception, file: Path) -> str:
+    """What an error makes of a trial: refused in one sentence, or a traceback."""
+    if isinstance(error, Seq2SeeError) and "\n" not in str(error):
+        return "refused"
+    print(f"{file.name}: {type(error).__name__}: {error}", file=sys.stderr)
+    return "traceback"
 
 
 def describe(folder: Path) -> tuple[object, list[Row]]:
