@@ -8,7 +8,7 @@ import pytest
 from seq2see.config.schema import Train
 from seq2see.core.errors import ConfigError, Seq2SeeError
 from seq2see.training.parallel_plan import ParallelPlan, plan_launched
-from seq2see.training.rendezvous import Launch, find_address, find_launch, join_launched
+from seq2see.training.rendezvous import Launch, find_address, find_device, find_launch, join_launched
 
 TOLD = {"RANK": "1", "WORLD_SIZE": "4", "MASTER_ADDR": "10.0.0.7", "MASTER_PORT": "2950"}
 
@@ -74,10 +74,10 @@ def test_a_machine_is_known_by_the_interface_that_leads_to_the_store(told: pytes
     assert find_address(Launch(0, 2, "127.0.0.1", 9)) == "127.0.0.1"
     if Path("/proc/net/dev").exists():
         told.setenv("GLOO_SOCKET_IFNAME", "lo")
-        assert find_address(Launch(0, 2, "10.0.0.7", 9)) == "127.0.0.1"
+        assert find_device(Launch(0, 2, "10.0.0.7", 9)) is not None
         told.setenv("GLOO_SOCKET_IFNAME", "none7")
         with pytest.raises(ConfigError, match="GLOO_SOCKET_IFNAME must name a network interface"):
-            find_address(Launch(0, 2, "127.0.0.1", 9))
+            find_device(Launch(0, 2, "127.0.0.1", 9))
 
 
 def test_the_processes_are_those_of_torchrun() -> None:

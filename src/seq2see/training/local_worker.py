@@ -30,9 +30,9 @@ def serve(setup: Mapping[str, str | int]) -> int:
     """
     from seq2see.core.errors import Seq2SeeError
     from seq2see.training.follow import follow, open_job
-    from seq2see.training.local_workers import LOOPBACK, LOST
+    from seq2see.training.local_workers import LOST
     from seq2see.training.parallel_plan import ParallelPlan
-    from seq2see.training.process_group import LostError, ProcessGroup, connect_store
+    from seq2see.training.process_group import LOOPBACK, LostError, ProcessGroup, connect_store
 
     plan = ParallelPlan(int(setup["workers"]), int(setup["threads"]))
     try:

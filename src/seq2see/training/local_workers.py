@@ -13,6 +13,7 @@ from seq2see.core.errors import Seq2SeeError
 from seq2see.training.parallel_plan import ParallelPlan
 from seq2see.training.process_group import (
     AGAIN,
+    LOOPBACK,
     POLL_SECONDS,
     HungError,
     LostError,
@@ -21,7 +22,6 @@ from seq2see.training.process_group import (
     read_patience,
 )
 
-LOOPBACK = "127.0.0.1"
 EXIT_TIMEOUT = 5.0  # seconds to wait for the reason of a worker that failed
 MODULE = "seq2see.training.local_worker"
 LOST = 3  # the exit code of a worker that lost its connection to the others

@@ -16,6 +16,7 @@ from torch._C._distributed_c10d import AllgatherOptions, AllreduceOptions, AllTo
 
 from seq2see.core.errors import ConfigError, Seq2SeeError
 
+LOOPBACK = "127.0.0.1"
 TIMEOUT = "SEQ2SEE_TIMEOUT"  # the environment variable with the seconds to wait for another process
 MIN_PATIENCE_SECONDS = 300.0  # without it, beside PATIENCE times what the same work took in this process
 PATIENCE = 10.0
@@ -74,6 +75,16 @@ def connect_store(host: str, port: int, *, is_master: bool) -> Any:
     return c10d.TCPStore(host, port, is_master=is_master, wait_for_workers=False, timeout=timeout)
 
 
+def make_device(**place: str) -> Any:
+    """Return a device of gloo, torch's library for sums over processes.
+
+    Args:
+        **place: the `hostname` (or address) of this machine, or the network `interface`.
+    """
+    c10d: Any = distributed
+    return c10d.ProcessGroupGloo.create_device(**place)
+
+
 class ProcessGroup:
     """The process group of a training as one process sees it.
 
@@ -81,16 +92,16 @@ class ProcessGroup:
         store: the store over which the processes find each other, the same for all of them.
         rank: the rank of this process, from 0.
         workers: how many processes there are.
-        address: the address of this machine, by which the others reach this process.
+        device: the gloo device to communicate over; None takes the loopback interface.
         local: whether the process of rank 0 started all others. They wait for it without a limit, because they end
             with it, and its user may stop it (Ctrl-Z) for as long as they like.
     """
 
-    def __init__(self, store: Any, rank: int, workers: int, *, address: str = "127.0.0.1", local: bool = False) -> None:
+    def __init__(self, store: Any, rank: int, workers: int, *, device: Any = None, local: bool = False) -> None:
         self.rank, self.workers, self.local = rank, workers, local
         self._c10d: Any = distributed  # whose types leave out half of it
         options = self._c10d.ProcessGroupGloo._Options()
-        options._devices = [self._c10d.ProcessGroupGloo.create_device(hostname=address)]
+        options._devices = [device or make_device(hostname=LOOPBACK)]
         options._timeout = timedelta(seconds=read_patience())
         try:
             self._gloo = self._c10d.ProcessGroupGloo(store, rank, workers, options)

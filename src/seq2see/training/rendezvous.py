@@ -12,7 +12,7 @@ from typing import Any
 from torch import distributed
 
 from seq2see.core.errors import ConfigError, Seq2SeeError
-from seq2see.training.process_group import TIMEOUT, LostError, ProcessGroup, connect_store, read_patience
+from seq2see.training.process_group import TIMEOUT, LostError, ProcessGroup, connect_store, make_device, read_patience
 
 INTERFACE = "GLOO_SOCKET_IFNAME"  # the network interface to communicate over, as for any program that uses gloo
 
@@ -74,10 +74,11 @@ def join_launched() -> ProcessGroup | None:
         return None
     patience = read_patience()
     try:
+        device = find_device(launch)
         store = connect_store(launch.host, launch.port, is_master=launch.rank == 0 and not launch.agent)
         c10d: Any = distributed  # whose types leave out half of it
         attempt = c10d.PrefixStore(f"seq2see/{launch.attempt}", store)
-        return ProcessGroup(attempt, launch.rank, launch.workers, address=find_address(launch))
+        return ProcessGroup(attempt, launch.rank, launch.workers, device=device)
     except (LostError, RuntimeError, OSError):
         raise Seq2SeeError(
             f"process {launch.rank} of {launch.workers} did not find the others over {launch.host}:{launch.port} in "
@@ -85,32 +86,35 @@ def join_launched() -> ProcessGroup | None:
         ) from None
 
 
-def find_address(launch: Launch) -> str:
-    """Return the address by which the other machines reach this one: that of the interface that leads to the store.
+def find_device(launch: Launch) -> Any:
+    """Return the gloo device of the network interface that leads to the store, or that GLOO_SOCKET_IFNAME names.
 
-    The name of a machine often does not lead to it (it is looked up as 127.0.1.1, or not at all).
+    The name of a machine often does not lead to it: it is looked up as 127.0.1.1, or not at all.
+
+    Args:
+        launch: what torchrun told this process.
+
+    Raises:
+        ConfigError: there is no such interface, or it has no address.
+    """
+    interface = os.environ.get(INTERFACE)
+    if not interface:
+        return make_device(hostname=find_address(launch))
+    try:
+        return make_device(interface=interface)
+    except RuntimeError:
+        raise ConfigError(
+            f"{INTERFACE} must name a network interface that has an address; got {interface!r}."
+        ) from None
+
+
+def find_address(launch: Launch) -> str:
+    """Return the address of this machine on the way to the store.
 
     Args:
         launch: what torchrun told this process.
     """
-    interface = os.environ.get(INTERFACE)
-    if interface:
-        return _read_address(interface)
     kind, _, _, _, place = socket.getaddrinfo(launch.host, launch.port, type=socket.SOCK_DGRAM)[0]
     with socket.socket(kind, socket.SOCK_DGRAM) as probe:
         probe.connect(place)  # sends nothing
         return str(probe.getsockname()[0])
-
-
-def _read_address(interface: str) -> str:
-    """Return the IPv4 address of a network interface."""
-    import fcntl  # not on Windows
-
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            found = fcntl.ioctl(probe.fileno(), 0x8915, interface.encode()[:15].ljust(256, b"\0"))  # SIOCGIFADDR
-        except OSError:
-            raise ConfigError(
-                f"{INTERFACE} must name a network interface with an IPv4 address; got {interface!r}."
-            ) from None
-    return socket.inet_ntoa(found[20:24])
