@@ -6,9 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
-from reversal import configure
+from reversal import configure, start, write_reversals
 from torch import distributed, nn
 
 from seq2see.core.errors import ConfigError, Seq2SeeError
@@ -17,8 +18,10 @@ from seq2see.data.trainable_tokenizers import Characters
 from seq2see.models.network import Network
 from seq2see.tasks.transduction import Transduction
 from seq2see.training import gradient_sums
-from seq2see.training.gradient_sums import OverlappedSum, Word, agree, average_buffers, moving_buffers
+from seq2see.training.data_parallel import ProcessGroupTrainer
+from seq2see.training.gradient_sums import OverlappedSum, UpdateStatus, average_buffers, moving_buffers, share_status
 from seq2see.training.learner import Learner, Sums
+from seq2see.training.parallel_plan import ParallelPlan
 from seq2see.training.process_group import HungError, LostError, ProcessGroup, add_pairs, read_patience
 
 GRADIENTS = ([[1.0, -2.0, 3.0], [0.5, 0.0, -4.0]], [[5.0, 1.0, 0.25], [2.0, -8.0, 6.0]], [[7.0, 0.0, 1.0], [3.0] * 3])
@@ -112,7 +115,7 @@ def test_workers_whose_weights_differ_are_refused(tmp_path: Path) -> None:
 
     def work(group: ProcessGroup) -> None:
         with pytest.raises(Seq2SeeError, match="the weights must be the same in all processes"):
-            agree(group, Word(learners[group.rank].checksum()))
+            share_status(group, UpdateStatus(learners[group.rank].checksum()))
 
     gather(tmp_path, 2, work)
 
@@ -131,15 +134,15 @@ def test_buffers_become_their_mean_over_tokens_and_counts_those_of_worker_0(tmp_
 
 
 def test_any_process_can_stop_or_cancel(tmp_path: Path) -> None:
-    def work(group: ProcessGroup) -> list[Word]:
+    def work(group: ProcessGroup) -> list[UpdateStatus]:
         return [
-            agree(group, Word(5)),
-            agree(group, Word(5, stop=group.rank == 2)),
-            agree(group, Word(5, cancel=group.rank == 0)),
+            share_status(group, UpdateStatus(5)),
+            share_status(group, UpdateStatus(5, stop=group.rank == 2)),
+            share_status(group, UpdateStatus(5, cancel=group.rank == 0)),
         ]
 
     for words in gather(tmp_path, 3, work):
-        assert words == [Word(5), Word(5, stop=True), Word(5, cancel=True)]
+        assert words == [UpdateStatus(5), UpdateStatus(5, stop=True), UpdateStatus(5, cancel=True)]
 
 
 def test_gradients_are_summed_while_the_backward_pass_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -252,3 +255,24 @@ def test_the_timeout_must_be_a_positive_number(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("SEQ2SEE_TIMEOUT", given)
     with pytest.raises(ConfigError, match="SEQ2SEE_TIMEOUT must be a positive number of seconds"):
         read_patience()
+
+
+def test_a_cancelled_update_ends_the_others_and_changes_nothing(tmp_path: Path) -> None:
+    """Rank 0 takes part with nothing; the other one computes its gradients for nothing."""
+    config = configure(write_reversals(tmp_path / "reversed.tsv"), accumulate=2)
+    jobs = [start(config, tmp_path / f"run{rank}") for rank in range(2)]
+    before = [{name: each.clone() for name, each in job.loop.model.state_dict().items()} for job in jobs]
+
+    def work(group: ProcessGroup) -> Sums | None:
+        loop = jobs[group.rank].loop
+        trainer = ProcessGroupTrainer(loop.learner, loop.store, ParallelPlan(2, 1), loop.folder.path, group=group)
+        if group.rank == 0:
+            trainer.cancel(1)
+            return None
+        return trainer.work(1, [(loop.store, np.arange(8))] * 2, 0.5)
+
+    _, sums = gather(tmp_path / "group", 2, work)
+    assert sums.cancelled
+    for job, weights in zip(jobs, before, strict=True):
+        assert all(torch.equal(weights[name], each) for name, each in job.loop.model.state_dict().items())
+        assert all(each.grad is None for each in job.loop.model.parameters())

@@ -20,7 +20,7 @@ from seq2see.data.batch import Batch, Rows, collate
 from seq2see.data.storage.dataset import Store
 from seq2see.models.network import Network
 from seq2see.tasks.task import Task
-from seq2see.training.gradient_sums import OverlappedSum, Word, agree, average_buffers, moving_buffers
+from seq2see.training.gradient_sums import OverlappedSum, UpdateStatus, average_buffers, moving_buffers, share_status
 from seq2see.training.learner import Learner, Sums
 from seq2see.training.local_workers import LocalWorkers
 from seq2see.training.microbatches import accumulate_microbatches, check_microbatches, list_microbatches
@@ -137,15 +137,15 @@ class ProcessGroupTrainer:
         Returns:
             Loss and tokens, summed over all processes, and whether any of them wants to stop or cancelled the update.
         """
-        word = Word()
+        status = UpdateStatus()
         with self._explaining():
             sums = self._accumulate(update, batches)
             if self.group is not None:
                 checked = learning_rate is not None and update % UPDATES_BETWEEN_CHECKS == 0
                 checksum = self.learner.checksum() if checked else 0
-                word = agree(self.group, Word(checksum, stop=stop(), cancel=cancel))
-        sums = replace(sums, stop=word.stop, cancelled=word.cancel)
-        if learning_rate is None or word.cancel:
+                status = share_status(self.group, UpdateStatus(checksum, stop=stop(), cancel=cancel))
+        sums = replace(sums, stop=status.stop, cancelled=status.cancel)
+        if learning_rate is None or status.cancel:
             self.learner.optimizer.zero_grad()
             return sums
         return replace(sums, moved=self.learner.optimizer_step(learning_rate, sums.tokens))

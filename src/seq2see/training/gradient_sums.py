@@ -15,7 +15,7 @@ BUCKET_NUMBERS = 2**20  # of gradients in one sum: 4 MB of float32
 
 
 @dataclass(frozen=True)
-class Word:
+class UpdateStatus:
     """What a process tells the others beside its loss and gradients.
 
     Args:
@@ -29,22 +29,22 @@ class Word:
     cancel: bool = False
 
 
-def agree(group: ProcessGroup, word: Word) -> Word:
+def share_status(group: ProcessGroup, status: UpdateStatus) -> UpdateStatus:
     """Return whether any process wants to stop or cancels the update.
 
     Args:
         group: the process group.
-        word: what this process tells the others.
+        status: what this process tells the others.
 
     Raises:
         Seq2SeeError: the weights differ between processes.
     """
-    told = torch.tensor([word.checksum, word.stop, word.cancel], dtype=torch.double)
+    told = torch.tensor([status.checksum, status.stop, status.cancel], dtype=torch.double)
     group.sum(told)
     checksums, stop, cancel = told.tolist()
-    if checksums != word.checksum * group.workers:
+    if checksums != status.checksum * group.workers:
         raise Seq2SeeError(f"the weights must be the same in all processes of the training, but are not; {AGAIN}")
-    return Word(word.checksum, stop=stop > 0, cancel=cancel > 0)
+    return UpdateStatus(status.checksum, stop=stop > 0, cancel=cancel > 0)
 
 
 class OverlappedSum:

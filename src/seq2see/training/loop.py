@@ -34,7 +34,7 @@ from seq2see.training.learner import Learner
 from seq2see.training.metrics_log import MetricsLog
 from seq2see.training.parallel_plan import ParallelPlan, plan_workers, restore_plan
 from seq2see.training.process_group import ProcessGroup
-from seq2see.training.resumption import find_checkpoint, respect_weights
+from seq2see.training.resumption import find_checkpoint, find_complete_state
 from seq2see.training.schedules import Schedule
 from seq2see.training.training_state import TrainingState, judge, read_progress, say_limits
 
@@ -180,7 +180,7 @@ class TrainingLoop:
     def _resume(self) -> Iterator[Resumed]:
         found, skipped = find_checkpoint(self.folder)
         if found is None:
-            self.state = respect_weights(self.folder, self.config.train) or self.state
+            self.state = find_complete_state(self.folder, self.config.train) or self.state
         else:
             self._restore(*found)
             yield Resumed(self.state.update, tuple(skipped))

@@ -29,7 +29,7 @@ def find_checkpoint(folder: RunFolder) -> tuple[tuple[Checkpoint, Path] | None, 
     return None, []
 
 
-def respect_weights(folder: RunFolder, train: Train) -> TrainingState | None:
+def find_complete_state(folder: RunFolder, train: Train) -> TrainingState | None:
     """Return the state of a complete training that has no checkpoint to go on from; None if it must begin again.
 
     Args:
